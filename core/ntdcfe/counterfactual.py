@@ -1,0 +1,160 @@
+"""The answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.driver import Job, Status
+from ntdcfe.features import Features, OneHot
+from ntdcfe.search import Update
+
+
+class Change(NamedTuple):
+    """One feature changed over consecutive steps, `first_step` to `last_step` included.
+
+    `before` and `after` have one value a step (the position of the category for a one-hot group).
+    """
+
+    feature: str
+    first_step: int
+    last_step: int
+    before: NDArray[Any]
+    after: NDArray[Any]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """What would have to change for the model to decide differently.
+
+    Arrays have the shape of the series that was explained: ``(K, D)``, or ``(D,)`` if static.
+    """
+
+    status: Status
+    """"found", "not_found", "already_target", "budget_exhausted" (and nothing found), or "interrupted"."""
+    original: NDArray[Any]
+    x: NDArray[Any] | None
+    """The counterfactual, checked against the model; None if there is none."""
+    present: Any
+    """The model's outcome for the original: a label, or a value."""
+    prediction: Any
+    """The model's outcome for `x`, None if there is none."""
+    target: str
+    """The target in words."""
+    proximity: float
+    """Weighted distance from the original to `x`, NaN if there is none."""
+    sparsity: int | None
+    """How many cells differ; a one-hot group counts once a step."""
+    largest_change: float
+    """The largest change of a continuous cell, NaN if there is no counterfactual."""
+    changes: tuple[Change, ...]
+    candidates: tuple[NDArray[Any], ...]
+    """Distinct valid counterfactuals, nearest first; `x` is the first."""
+    n_queries: int
+    """Rows sent to the model."""
+    n_calls: int
+    """Calls to the model that this instance took part in."""
+    seconds: float
+    history: tuple[Update, ...] = field(repr=False)
+    features: Features = field(repr=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a counterfactual."""
+        return self.x is not None
+
+    def __str__(self) -> str:
+        if self.status == "already_target":
+            return f"Nothing has to change: the model already says {self.prediction}."
+        cost = f"{self.n_queries} rows in {self.n_calls} calls to the model, {self.seconds:.1f} s"
+        if self.x is None:
+            why = {
+                "not_found": "the search ended without one; try more episodes, a larger budget or looser constraints",
+                "budget_exhausted": "the budget ran out; raise max_queries or max_seconds, or loosen constraints",
+                "interrupted": "the search was interrupted",
+            }[self.status]
+            return f"No counterfactual found for {self.target}: {why} ({cost})."
+        head = f"The model says {self._show(self.present)}. For {self._show(self.prediction)} instead:"
+        lines = [f"  - {change}" for change in self.changes]
+        return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
+
+    @staticmethod
+    def _show(outcome: Any) -> str:
+        return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
+
+
+def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
+    """What a finished job amounts to, for the `original` as the user gave it."""
+    environment, search = job.search.environment, job.search
+    features, best = environment.features, (job.answers[0] if job.answers else None)
+
+    def as_given(state: NDArray[Any]) -> NDArray[Any]:
+        columns = features.decode(state).reshape(original.shape)
+        return columns.copy() if columns is state or columns.base is state else columns
+
+    def outcome(prediction: Any) -> Any:
+        value = prediction.outcomes[0]
+        return value.item() if isinstance(value, np.generic) else value
+
+    valid = [] if best is None else [best, *(s for s in search.candidates.states if s is not best)]
+    continuous = ~environment.discrete
+    return Counterfactual(
+        status=job.status,
+        original=original,
+        x=None if best is None else as_given(best),
+        present=outcome(job.present),
+        prediction=None if best is None else outcome(job.prediction),
+        target=str(job.target),
+        proximity=np.nan if best is None else float(environment.proximity(best[None])[0]),
+        sparsity=None if best is None else int(environment.sparsity(best[None])[0]),
+        largest_change=np.nan
+        if best is None
+        else float(np.abs(best - environment.original)[:, continuous].max(initial=0.0)),
+        changes=() if best is None else changes(environment.original, best, features),
+        candidates=tuple(as_given(state) for state in valid),
+        n_queries=search.n_queries,
+        n_calls=search.n_calls,
+        seconds=job.seconds,
+        history=tuple(search.history),
+        features=features,
+    )
+
+
+def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tuple[Change, ...]:
+    """Runs of changed steps between two states ``(K, F)``, feature by feature."""
+    changed = np.pad(x != original, ((1, 1), (0, 0))).astype(np.int8)
+    edges = np.diff(changed, axis=0)  # 1 where a run starts, -1 behind its end
+    found = []
+    for i in np.flatnonzero(edges.any(0)):
+        for first, stop in zip(np.flatnonzero(edges[:, i] == 1), np.flatnonzero(edges[:, i] == -1), strict=True):
+            before, after = original[first:stop, i].copy(), x[first:stop, i].copy()
+            text = _in_words(features, int(i), int(first), int(stop - 1), before, after, static=len(x) == 1)
+            found.append(Change(features.names[i], int(first), int(stop - 1), before, after, text))
+    return tuple(found)
+
+
+def _in_words(
+    features: Features, i: int, first: int, last: int, before: NDArray[Any], after: NDArray[Any], static: bool
+) -> str:
+    feature = features[i]
+    when = "" if static else f" at step {first}" if first == last else f" from step {first} to {last}"
+    if feature.choices is not None:
+        verb = "switch" if isinstance(feature, OneHot) else "set"
+        old, new = (
+            " / ".join(feature.describe(v) for v in dict.fromkeys(values.tolist())) for values in (before, after)
+        )
+        return f"{verb} {features.names[i]!r} from {old} to {new}{when}"
+    difference = after - before
+    verb = "raise" if (difference > 0).all() else "lower" if (difference < 0).all() else "move"
+    size = np.abs(difference)
+    by = f"{size.mean():.4g}" + ("" if np.ptp(size) < 5e-4 * size.mean() else " on average")
+    if first == last:
+        return f"{verb} {features.names[i]!r} by {by}{when} (from {before[0]:.4g} to {after[0]:.4g})"
+    return f"{verb} {features.names[i]!r} by {by}{when} (mean {before.mean():.4g} to {after.mean():.4g})"

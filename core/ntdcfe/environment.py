@@ -1,0 +1,167 @@
+"""Actions to next states: the paper's transition, then its constraints, for many episodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.constraints import Causal, in_causal_order
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.features import Continuous, Features
+from ntdcfe.proximity import Proximity, weighted_l1
+
+OnViolation = Literal["cap", "discard"]
+
+
+class Intervention(NamedTuple):
+    """The paper's action for n states: arrays ``(n,)``.
+
+    `strength` is what is added to a continuous feature, and the new value of a discrete one.
+    """
+
+    step: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    strength: NDArray[np.float64]
+
+
+#: ``(states (n, K, F), intervention, discrete (F,)) -> proposals (n, K, F)``
+Transition = Callable[[NDArray[Any], Intervention, NDArray[np.bool_]], NDArray[Any]]
+
+
+def hold_to_end(states: NDArray[Any], action: Intervention, discrete: NDArray[np.bool_]) -> NDArray[Any]:
+    """The paper's F_p: a change holds from its step to the end; added, or set if the feature is discrete."""
+    rows = np.arange(len(states))
+    before = states[rows, :, action.feature]  # (n, K)
+    strength = action.strength[:, None]
+    after = np.where(discrete[action.feature][:, None], strength, before + strength)
+    proposals = states.copy()
+    proposals[rows, :, action.feature] = np.where(np.arange(states.shape[1]) >= action.step[:, None], after, before)
+    return proposals
+
+
+class Environment:
+    """The states that one series may take.
+
+    What holds by construction for every state it returns: immutable features and steps that
+    are not actionable are as in the original; non-actionable features differ only by a causal
+    rule; every changed cell is within bounds and goes the feature's way; discrete features have
+    listed values; causal rules are true where they fired.
+
+    Parameters
+    ----------
+    original : array (K, F)
+        The series, one value a feature.
+    features : Features
+    constraints : sequence of Causal
+    on_violation : {"cap", "discard"}
+        A move out of bounds ends at the bound, or is not made.
+    transition : callable
+        From states and interventions to proposals, before the constraints.
+    proximity : callable
+        How far states are from the original.
+    """
+
+    def __init__(
+        self,
+        original: NDArray[Any],
+        features: Features,
+        constraints: Sequence[Causal] = (),
+        on_violation: OnViolation = "cap",
+        transition: Transition = hold_to_end,
+        proximity: Proximity = weighted_l1,
+    ) -> None:
+        self.original = original
+        self.features = features
+        self.rules = in_causal_order(constraints, features)
+        self.on_violation = on_violation
+        self.transition = transition
+        self._proximity = proximity
+        self.weights = features.weights
+        self.discrete = features.discrete
+        self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
+        self.low, self.high = _limits(original, features)
+        # A cell whose limits leave no value, or only the one it has, cannot be changed.
+        self.open = (self.low <= self.high) & ((self.low < self.high) | (self.low != original))
+        for i, choices in enumerate(self.choices):
+            if choices is not None:
+                low, high, now = (a[:, i, None] for a in (self.low, self.high, original))
+                self.open[:, i] = ((choices != now) & (choices >= low) & (choices <= high)).any(-1)
+        self.steps = features.step_mask(len(original))
+        self.movable = self.open & self.steps[:, None] & features.has_role("actionable")
+        self._may_differ = self.open & self.steps[:, None] & ~features.has_role("immutable")
+        if not self.movable.any():
+            raise InvalidInputError(
+                "no feature is left to change: every one is immutable, non-actionable, or held by its bounds, "
+                "direction or actionable_steps."
+            )
+        self._rule_outcomes = [rule.outcome(original[None]) for rule in self.rules]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The floating type of the series and of every state."""
+        return self.original.dtype
+
+    def step(self, states: NDArray[Any], action: Intervention) -> NDArray[Any]:
+        """The states after one intervention each ``(n, K, F)``."""
+        return self.project(self.transition(states, action, self.discrete), states)
+
+    def project(self, proposals: NDArray[Any], previous: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The nearest allowed states ``(n, K, F)``: range, then causal rules, then what may not change.
+
+        A proposal that cannot be made to obey falls back on `previous`, the original if not given.
+        """
+        x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
+        in_range = self._into_range(x)
+        refused = (in_range != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
+        x = in_range
+        if self.rules:
+            x = self._obey_rules(x)
+            refused |= ((x != self.original) & (~self._may_differ | (self._into_range(x) != x))).any((1, 2))
+        if refused.any():
+            x = np.where(refused[:, None, None], self.original if previous is None else previous, x)
+        return x
+
+    def _into_range(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Changed cells within their limits and at listed values; cells as in the original are left alone."""
+        inside = np.clip(x, self.low, self.high)
+        for i in np.flatnonzero(self.discrete):
+            choices = self.choices[i]
+            assert choices is not None
+            nearest = choices[np.abs(x[..., i, None] - choices).argmin(-1)]
+            allowed = (nearest >= self.low[:, i]) & (nearest <= self.high[:, i])
+            inside[..., i] = np.where(allowed, nearest, self.original[:, i])
+        return np.where((x == self.original) | ~self.open, self.original, inside)
+
+    def _obey_rules(self, x: NDArray[Any]) -> NDArray[Any]:
+        x = x.copy()
+        for rule, at_rest in zip(self.rules, self._rule_outcomes, strict=True):
+            outcome = rule.outcome(x)
+            causes = list(rule.causes)
+            fired = (x[..., causes] != self.original[:, causes]).any(-1) | (outcome != at_rest)
+            x[..., rule.effect] = np.where(fired, outcome, x[..., rule.effect])
+        return x
+
+    def proximity(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """How far states ``(n, K, F)`` are from the original, weighted ``(n,)``."""
+        return self._proximity(self.original, x, self.weights, self.discrete)
+
+    def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
+        """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
+        return (x != self.original).sum((1, 2))
+
+
+def _limits(original: NDArray[Any], features: Features) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Lowest and highest value of each cell ``(K, F)`` by bounds and direction, in the type of the series."""
+    bounds = np.array([f.limits if isinstance(f, Continuous) else (-np.inf, np.inf) for f in features])
+    # Rounded inwards, so that a float32 cell at its bound is not a hair outside it.
+    low, high = bounds.T.astype(original.dtype)
+    low = np.where(low < bounds[:, 0], np.nextafter(low, np.inf, dtype=low.dtype), low)
+    high = np.where(high > bounds[:, 1], np.nextafter(high, -np.inf, dtype=high.dtype), high)
+    direction = np.array([getattr(f, "direction", None) or "" for f in features])
+    return (
+        np.where(direction == "rise", np.maximum(low, original), low),
+        np.where(direction == "fall", np.minimum(high, original), high),
+    )

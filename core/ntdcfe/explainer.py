@@ -1,0 +1,237 @@
+"""The engine's face: ``NTDCFE(predict).explain(x, target)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from tqdm.auto import tqdm
+
+from ntdcfe.candidates import Candidates, Plausible
+from ntdcfe.constraints import Causal
+from ntdcfe.counterfactual import Counterfactual, counterfactual
+from ntdcfe.driver import Driver, Job
+from ntdcfe.environment import Environment, Transition, hold_to_end
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.features import Features
+from ntdcfe.learner import algorithm_1
+from ntdcfe.predictor import Output, Predict, Predictor
+from ntdcfe.proximity import Proximity, weighted_l1
+from ntdcfe.search import Search
+from ntdcfe.settings import SearchSettings
+from ntdcfe.target import Target
+
+# Values of all series whose searches share calls: bounds the memory of a batch.
+POOLED_VALUES = 20_000
+
+
+class NTDCFE:
+    """Counterfactuals of any model, from its predictions alone.
+
+    After Sun, Aoki and Wilson, "No D_train: Model-Agnostic Counterfactual Explanations Using
+    Reinforcement Learning", TMLR 2025.
+
+    Parameters
+    ----------
+    predict : callable
+        The model: takes ``(n, K, D)`` for series or ``(n, D)`` for static data; returns labels
+        ``(n,)``, probabilities ``(n, C)``, one probability or a value a row (see `output`).
+    features : Features, optional
+        What the columns are; continuous ones that anyone may change if not given.
+    constraints : sequence of Causal
+        Features that follow others.
+    plausible : callable, optional
+        In-distribution test: takes rows as `predict` does, returns which may be answers ``(n,)``.
+    settings : SearchSettings
+    seed : int
+        Decides the result, together with the series and the model.
+    output : {"auto", "labels", "probabilities", "probability", "values"}
+        What `predict` returns. A single probability (of class 1) has to be announced.
+    classes : sequence, optional
+        Labels of the probability columns, or the labels that the model knows.
+    transition : callable, optional
+        Another F_p than the paper's, see :data:`ntdcfe.environment.Transition`.
+    proximity : callable, optional
+        Another D_pxmt than the paper's, see :data:`ntdcfe.proximity.Proximity`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntdcfe import NTDCFE
+    >>> def predict(X):  # (n, K, D) -> labels (n,)
+    ...     return (X[:, -3:, 0].min(axis=1) > 0).astype(int)
+    >>> cf = NTDCFE(predict, seed=1).explain(np.full((8, 2), -0.5), target=1)
+    >>> cf.found, predict(cf.x[None])
+    (True, array([1]))
+    """
+
+    def __init__(
+        self,
+        predict: Predict,
+        features: Features | None = None,
+        constraints: Sequence[Causal] = (),
+        plausible: Plausible | None = None,
+        settings: SearchSettings | None = None,
+        seed: int = 0,
+        *,
+        output: Output = "auto",
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+        transition: Transition = hold_to_end,
+        proximity: Proximity = weighted_l1,
+    ) -> None:
+        if features is not None and not isinstance(features, Features):
+            raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
+        if plausible is not None and not callable(plausible):
+            raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InvalidInputError(f"seed must be a non-negative integer, got {seed!r}.")
+        Predictor(predict, output, classes)  # checked at the door
+        self.predict = predict
+        self.features = features
+        self.constraints = tuple(constraints)
+        self.plausible = plausible
+        self.settings = SearchSettings() if settings is None else settings
+        self.seed = int(seed)
+        self.output = output
+        self.classes = classes
+        self.transition = transition
+        self.proximity = proximity
+
+    def explain(
+        self,
+        x: ArrayLike,
+        target: Any,
+        *,
+        max_queries: int | None = None,
+        max_seconds: float | None = None,
+        progress: bool = False,
+    ) -> Counterfactual:
+        """The counterfactual of one series.
+
+        Parameters
+        ----------
+        x : array (K, D), or (D,) for static data
+        target : label, collection of labels, "other", or Target
+            What the model should say.
+        max_queries, max_seconds : optional
+            Limits in place of those of the settings.
+        progress : bool
+            Whether to show a bar.
+        """
+        x = np.asarray(x)
+        if x.ndim not in (1, 2):
+            raise InvalidInputError(
+                f"x must be one series (K, D) or one static row (D,), got shape {x.shape}; explain_batch takes many."
+            )
+        return self._explain(x[None], [Target.of(target)], max_queries, max_seconds, progress)[0]
+
+    def explain_batch(
+        self,
+        X: ArrayLike,
+        target: Any,
+        *,
+        max_queries: int | None = None,
+        max_seconds: float | None = None,
+        progress: bool = False,
+    ) -> list[Counterfactual]:
+        """The counterfactuals of many series, in order; each is what `explain` gives for it alone.
+
+        Parameters
+        ----------
+        X : array (N, K, D), or (N, D) for static data
+        target : label, collection of labels, "other", Target, or a list of N Targets
+        max_queries, max_seconds : optional
+            Limits in place of those of the settings: rows for each instance, seconds for all.
+        progress : bool
+            Whether to show a bar over the instances.
+        """
+        X = np.asarray(X)
+        if X.ndim not in (2, 3):
+            raise InvalidInputError(f"X must be (N, K, D), or (N, D) for static data, got shape {X.shape}.")
+        if isinstance(target, (list, tuple)) and target and all(isinstance(t, Target) for t in target):
+            targets = list(target)
+            if len(targets) != len(X):
+                raise InvalidInputError(f"one Target an instance: {len(X)} instances, {len(targets)} targets.")
+        else:
+            targets = [Target.of(target)] * len(X)
+        return self._explain(X, targets, max_queries, max_seconds, progress)
+
+    def _explain(
+        self,
+        X: NDArray[Any],
+        targets: list[Target],
+        max_queries: int | None,
+        max_seconds: float | None,
+        progress: bool,
+    ) -> list[Counterfactual]:
+        X = _checked(X)
+        static = X.ndim == 2
+        series = X[:, None] if static else X  # (N, K, D)
+        features = Features.continuous(series.shape[2]) if self.features is None else self.features
+        if features.n_columns != series.shape[2]:
+            raise InvalidInputError(
+                f"the features describe {features.n_columns} columns, the series has {series.shape[2]}."
+            )
+        for target in targets:
+            if self.classes is not None:
+                target.check_classes(np.asarray(self.classes))
+        limits = self.settings.limited(max_queries, max_seconds)
+        predictor = Predictor(
+            self.predict,
+            self.output,
+            self.classes,
+            limits.max_batch_size,
+            regression=any(t.regression for t in targets),
+        )
+        driver = Driver(predictor, static, limits.max_queries, limits.max_seconds, progress and len(X) == 1)
+        jobs = [
+            self._job(state, features, target, limits, static)
+            for state, target in zip(features.encode(series), targets, strict=True)
+        ]
+        at_once = max(1, POOLED_VALUES // series[0].size) if len(X) else 1
+        with tqdm(total=len(X), unit="instance", disable=not progress or len(X) == 1) as bar:
+            for i in range(0, len(jobs), at_once):
+                driver.run(jobs[i : i + at_once])
+                bar.update(len(jobs[i : i + at_once]))
+        return [counterfactual(job, x) for job, x in zip(jobs, X, strict=True)]
+
+    def _job(
+        self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
+    ) -> Job:
+        environment = Environment(
+            state, features, self.constraints, settings.on_violation, self.transition, self.proximity
+        )
+        candidates = Candidates(environment, self._plausible_states(features, static))
+        return Job(Search(environment, settings, candidates, self.seed), target, algorithm_1)
+
+    def _plausible_states(self, features: Features, static: bool) -> Callable[[NDArray[Any]], NDArray[np.bool_]] | None:
+        """The user's in-distribution test, for states ``(n, K, F)``."""
+        if self.plausible is None:
+            return None
+        plausible = self.plausible
+
+        def test(states: NDArray[Any]) -> NDArray[np.bool_]:
+            rows = features.decode(states)
+            verdict = np.asarray(plausible(rows[:, 0] if static else rows))
+            if verdict.shape != (len(states),):
+                raise InvalidInputError(
+                    f"plausible must return one verdict a row, {(len(states),)}, got shape {verdict.shape}."
+                )
+            return verdict.astype(bool)
+
+        return test
+
+
+def _checked(X: NDArray[Any]) -> NDArray[Any]:
+    """The series as finite floating numbers."""
+    if X.dtype.kind not in "fiub":
+        raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
+    if 0 in X.shape[1:]:
+        raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    if not np.isfinite(X).all():
+        where = [tuple(int(i) for i in at) for at in np.argwhere(~np.isfinite(X))[:3]]
+        raise InvalidInputError(f"the series has NaN or infinity, first at (instance, step, feature) {where}.")
+    return X

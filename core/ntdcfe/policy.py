@@ -1,0 +1,156 @@
+"""The agent: a torch network that turns a state into distributions over (time, feature, strength)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntdcfe.environment import Environment, Intervention
+
+
+class Action(NamedTuple):
+    """Sampled actions of n states, as the network knows them: tensors ``(n,)``.
+
+    `feature` counts the features that may be acted on; `strength` is a number to add for a
+    continuous one and the position of a value for a discrete one.
+    """
+
+    step: Tensor
+    feature: Tensor
+    strength: Tensor
+
+
+class ActionDistribution(NamedTuple):
+    """pi(. | x) for n states: the paper's four distributions.
+
+    Shapes: `step` (n, K) and `feature` (n, A) log-probabilities; `mean`, `std` (n, A), used
+    where the feature is continuous; `value` (n, A, V) log-probabilities, used where it is
+    discrete (`discrete` (A,)).
+    """
+
+    step: Tensor
+    feature: Tensor
+    mean: Tensor
+    std: Tensor
+    value: Tensor
+    discrete: Tensor
+
+    def sample(self, generator: torch.Generator) -> Action:
+        """One action a state."""
+        step = torch.multinomial(self.step.exp(), 1, generator=generator)[:, 0]
+        feature = torch.multinomial(self.feature.exp(), 1, generator=generator)[:, 0]
+        rows = torch.arange(len(step))
+        noise = torch.randn(len(step), generator=generator)
+        strength = self.mean[rows, feature] + self.std[rows, feature] * noise
+        if self.discrete.any():
+            value = torch.multinomial(self.value[rows, feature].exp(), 1, generator=generator)[:, 0]
+            strength = torch.where(self.discrete[feature], value.to(strength.dtype), strength)
+        return Action(step, feature, strength.detach())
+
+    def log_prob(self, action: Action) -> Tensor:
+        """ln pi(a | x) ``(n,)``: of the step, the feature, and the strength given the feature."""
+        rows = torch.arange(len(action.step))
+        mean, std = self.mean[rows, action.feature], self.std[rows, action.feature]
+        continuous = -((action.strength - mean) ** 2) / (2 * std**2) - std.log() - 0.5 * np.log(2 * np.pi)
+        discrete = self.discrete[action.feature]
+        position = torch.where(discrete, action.strength, torch.zeros_like(action.strength)).long()
+        strength = torch.where(discrete, self.value[rows, action.feature, position], continuous)
+        return self.step[rows, action.step] + self.feature[rows, action.feature] + strength
+
+
+class Policy(nn.Module):
+    """The paper's network: linear layers with ReLU, then one head a distribution.
+
+    Features that nobody may act on have no output; steps that may not be changed are masked.
+
+    Parameters
+    ----------
+    environment : Environment
+        Whose states it sees and acts on.
+    hidden : sequence of int
+        Sizes of the hidden layers.
+    generator : torch.Generator
+        Draws the initial weights.
+    """
+
+    step_mask: Tensor
+    value_mask: Tensor
+    discrete: Tensor
+
+    def __init__(self, environment: Environment, hidden: Sequence[int], generator: torch.Generator) -> None:
+        super().__init__()
+        self.features = np.flatnonzero(environment.movable.any(0))  # (A,)
+        choices = [environment.choices[i] for i in self.features]
+        n_steps, n_actions = len(environment.original), len(choices)
+        n_values = max((len(c) for c in choices if c is not None), default=1)
+        self._choices = np.zeros((n_actions, n_values))
+        allowed = torch.zeros(n_actions, n_values, dtype=torch.bool)
+        for i, c in enumerate(choices):
+            if c is not None:
+                self._choices[i, : len(c)] = c
+            allowed[i, : 1 if c is None else len(c)] = True
+        # The paper feeds categories one-hot; a number is fed as it is.
+        self._input_choices = environment.choices
+        n_inputs = n_steps * sum(1 if c is None else len(c) for c in environment.choices)
+
+        sizes = [n_inputs, *hidden]
+        layers: list[nn.Module] = []
+        for n_in, n_out in pairwise(sizes):
+            layers += [_linear(n_in, n_out, generator), nn.ReLU()]
+        self.body = nn.Sequential(*layers)
+        self._sizes = [n_steps, n_actions, n_actions, n_actions, n_actions * n_values]
+        self.heads = _linear(sizes[-1], sum(self._sizes), generator)
+        steps = environment.movable.any(1)
+        self.register_buffer("step_mask", torch.zeros(n_steps).masked_fill(~torch.from_numpy(steps), -torch.inf))
+        self.register_buffer("value_mask", torch.zeros(n_actions, n_values).masked_fill(~allowed, -torch.inf))
+        self.register_buffer("discrete", torch.tensor([c is not None for c in choices]))
+
+    def inputs(self, states: NDArray[Any]) -> Tensor:
+        """What the network sees of states ``(n, K, F)``: categories one-hot, flattened ``(n, I)``."""
+        if any(c is not None for c in self._input_choices):
+            parts = [
+                states[..., i, None] if c is None else states[..., i, None] == c
+                for i, c in enumerate(self._input_choices)
+            ]
+            states = np.concatenate(parts, axis=-1)
+        return torch.from_numpy(states.reshape(len(states), -1).astype(np.float32))
+
+    def forward(self, inputs: Tensor) -> ActionDistribution:
+        """The distributions for inputs ``(n, I)``."""
+        step, feature, mean, std, value = self.heads(self.body(inputs)).split(self._sizes, dim=1)
+        value = value.reshape(len(inputs), *self.value_mask.shape) + self.value_mask
+        return ActionDistribution(
+            (step + self.step_mask).log_softmax(1),
+            feature.log_softmax(1),
+            mean,
+            functional.softplus(std) + 1e-6,
+            value.log_softmax(2),
+            self.discrete,
+        )
+
+    def intervention(self, action: Action) -> Intervention:
+        """Actions of the network in the terms of the environment."""
+        feature = action.feature.numpy()
+        strength = action.strength.numpy().astype(float)
+        discrete = self.discrete.numpy()[feature]
+        position = np.where(discrete, strength, 0).astype(int)
+        return Intervention(
+            action.step.numpy(), self.features[feature], np.where(discrete, self._choices[feature, position], strength)
+        )
+
+
+def _linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
+    """torch's own default initialisation, drawn from our generator instead of the global one."""
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out)  # type: ignore[no-untyped-call]
+    bound = n_in**-0.5
+    with torch.no_grad():
+        layer.weight.uniform_(-bound, bound, generator=generator)
+        layer.bias.uniform_(-bound, bound, generator=generator)
+    return layer

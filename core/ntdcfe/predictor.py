@@ -1,0 +1,167 @@
+"""The black box: batches, counts, checks what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.errors import InvalidInputError, PredictorError
+
+Output = Literal["auto", "labels", "probabilities", "probability", "values"]
+Predict = Callable[[NDArray[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the model said of n rows: labels or values, and probabilities where it gives them.
+
+    Parameters
+    ----------
+    outcomes : array (n,)
+        Labels of a classifier, values of a regressor.
+    probabilities : array (n, C), optional
+    classes : array (C,), optional
+        The labels of the columns of `probabilities`.
+    """
+
+    outcomes: NDArray[Any]
+    probabilities: NDArray[np.float64] | None = None
+    classes: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __getitem__(self, rows: slice) -> Prediction:
+        return Prediction(
+            self.outcomes[rows], None if self.probabilities is None else self.probabilities[rows], self.classes
+        )
+
+    @staticmethod
+    def concatenate(parts: Sequence[Prediction]) -> Prediction:
+        """The predictions of several batches as those of one."""
+        first = parts[0]
+        return Prediction(
+            np.concatenate([p.outcomes for p in parts]),
+            None if first.probabilities is None else np.concatenate([p.probabilities for p in parts]),  # type: ignore[misc]
+            first.classes,
+        )
+
+
+class Predictor:
+    """The user's ``predict``, asked in batches and held to its word.
+
+    Parameters
+    ----------
+    predict : callable
+        Takes ``(n, K, D)``, or ``(n, D)`` for static data; returns labels ``(n,)``,
+        probabilities ``(n, C)``, one probability ``(n,)`` or ``(n, 1)``, or values ``(n,)``.
+    output : {"auto", "labels", "probabilities", "probability", "values"}
+        Which of these it returns. "auto" takes two or more columns for probabilities and
+        one dimension for labels, or for values where the target is an interval.
+    classes : sequence, optional
+        The labels of the probability columns; 0, 1, ... if not given. With
+        ``output="labels"`` the labels that the model knows.
+    max_batch_size : int, optional
+        Most rows in one call.
+    regression : bool
+        Whether one-dimensional answers of an "auto" model are values.
+    """
+
+    def __init__(
+        self,
+        predict: Predict,
+        output: Output = "auto",
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+        max_batch_size: int | None = None,
+        regression: bool = False,
+    ) -> None:
+        if not callable(predict):
+            raise InvalidInputError(f"predict must be a function of an array, got {type(predict).__name__}.")
+        if output not in get_args(Output):
+            raise InvalidInputError(f"output must be one of {get_args(Output)}, got {output!r}.")
+        if max_batch_size is not None and max_batch_size < 1:
+            raise InvalidInputError(f"max_batch_size must be at least 1, got {max_batch_size!r}.")
+        self.predict = predict
+        self.output: Output = "values" if output == "auto" and regression else output
+        self.classes = None if classes is None else np.asarray(classes)
+        self.max_batch_size = max_batch_size
+        self.n_rows = 0
+        self.n_calls = 0
+        self.seconds = 0.0
+
+    def __call__(self, rows: NDArray[Any]) -> Prediction:
+        """Predictions of ``rows (n, K, D)`` or ``(n, D)``, in calls of at most `max_batch_size` rows."""
+        size = self.max_batch_size or len(rows)
+        return Prediction.concatenate([self._ask(rows[i : i + size]) for i in range(0, len(rows), size)])
+
+    def _ask(self, rows: NDArray[Any]) -> Prediction:
+        started = time.perf_counter()
+        self.n_calls += 1
+        self.n_rows += len(rows)
+        try:
+            # A copy: a model that scales its input in place must not reach our candidates.
+            answer = self.predict(rows.copy())
+        except Exception as cause:
+            raise PredictorError(
+                f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {cause}"
+            ) from cause
+        finally:
+            self.seconds += time.perf_counter() - started
+        return self._understand(np.asarray(answer), rows.shape)
+
+    def _understand(self, answer: NDArray[Any], asked: tuple[int, ...]) -> Prediction:
+        n = asked[0]
+        expected = {
+            "labels": "(n,)", "values": "(n,)", "probability": "(n,) or (n, 1)", "probabilities": "(n, C) with C >= 2",
+            "auto": "(n,) labels or (n, C) probabilities",
+        }[self.output]  # fmt: skip
+
+        def wrong(why: str) -> PredictorError:
+            return PredictorError(
+                f"the model {why}: for an input of shape {asked} it returned shape {answer.shape} of "
+                f"{answer.dtype}, expected {expected} with n = {n} (output={self.output!r})."
+            )
+
+        if answer.ndim not in (1, 2) or len(answer) != n:
+            raise wrong("returned the wrong shape")
+        if answer.dtype.kind in "fc" and not np.isfinite(answer).all():
+            raise wrong("returned NaN or infinity")
+
+        output = self.output
+        if output == "auto":
+            if answer.ndim == 2 and answer.shape[1] >= 2:
+                output = "probabilities"
+            elif answer.ndim == 2 and answer.dtype.kind == "f":
+                raise wrong('returned one column (say output="probability" if it is the probability of class 1)')
+            else:
+                output = "labels"
+        if output == "probabilities":
+            return self._classify(answer, wrong)
+        if answer.ndim == 2 and answer.shape[1] != 1:
+            raise wrong("returned several columns")
+        answer = answer.reshape(n)
+        if output == "labels":
+            return Prediction(answer)
+        if answer.dtype.kind not in "fiub":
+            raise wrong("returned something that is not a number")
+        answer = answer.astype(float)
+        if output == "values":
+            return Prediction(answer)
+        return self._classify(np.column_stack([1 - answer, answer]), wrong)
+
+    def _classify(self, answer: NDArray[Any], wrong: Callable[[str], PredictorError]) -> Prediction:
+        if answer.ndim != 2 or answer.shape[1] < 2:
+            raise wrong("returned no probability columns")
+        if answer.dtype.kind not in "fiub" or answer.min() < 0 or answer.max() > 1:
+            raise wrong("returned numbers outside 0 to 1 as probabilities")
+        if self.classes is None:
+            self.classes = np.arange(answer.shape[1])
+        if len(self.classes) != answer.shape[1]:
+            raise wrong(f"returned another number of classes than {len(self.classes)}")
+        probabilities = answer.astype(float)
+        return Prediction(self.classes[probabilities.argmax(1)], probabilities, self.classes)

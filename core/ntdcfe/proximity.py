@@ -1,0 +1,26 @@
+"""How far a state is from the original, and what a state is worth to the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
+Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
+
+
+def weighted_l1(
+    original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
+    difference = x - original
+    distance = np.where(discrete, difference != 0, np.abs(difference))
+    return distance.sum(1) @ weights
+
+
+def reward(reached: NDArray[np.bool_], proximity: NDArray[np.float64], proximity_weight: float) -> NDArray[np.float64]:
+    """The paper's reward: ``1 - lambda_pxmt * D_pxmt`` where the target is reached, else 0 ``(n,)``."""
+    return np.where(reached, 1 - proximity_weight * proximity, 0.0)

@@ -1,0 +1,198 @@
+"""Which predictions count as reached."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.predictor import Prediction
+
+
+class Target(ABC):
+    """What the model should say: one abstract idea, a few concrete ones.
+
+    Make one with :meth:`label`, :meth:`labels`, :meth:`other`, :meth:`probability` or
+    :meth:`interval`; ``explain`` also takes a bare label, a collection of labels, or ``"other"``.
+    """
+
+    #: Whether the model's one-dimensional answers are values, not labels.
+    regression = False
+
+    @abstractmethod
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        """Which of the n predictions are as wanted ``(n,)``."""
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
+        """How near each prediction is, 0 to 1 with the boundary at 0.5 ``(n,)``; None if labels are all we have."""
+        return None
+
+    def given(self, present: Prediction) -> Target:
+        """This target for an instance that the model now predicts as `present` (of length 1)."""
+        return self
+
+    def check_classes(self, classes: NDArray[Any]) -> None:
+        """Raise if this target names a label that is not among `classes`."""
+
+    @staticmethod
+    def label(label: Any) -> Target:
+        """The class `label`."""
+        return _Labels((label,))
+
+    @staticmethod
+    def labels(labels: Iterable[Any]) -> Target:
+        """Any of several classes."""
+        return _Labels(tuple(labels))
+
+    @staticmethod
+    def other() -> Target:
+        """Any class but the present one."""
+        return _Other()
+
+    @staticmethod
+    def probability(label: Any, at_least: float) -> Target:
+        """A probability of `label` of at least `at_least`, whichever class is the likeliest."""
+        return _Probability(label, at_least)
+
+    @staticmethod
+    def interval(lower: float | None, upper: float | None) -> Target:
+        """A value between `lower` and `upper`, both included; None leaves a side open."""
+        return _Interval(-np.inf if lower is None else lower, np.inf if upper is None else upper)
+
+    @staticmethod
+    def of(wanted: Any) -> Target:
+        """What a user wrote as a Target: one already, ``"other"``, a collection of labels, or a label."""
+        if isinstance(wanted, Target):
+            return wanted
+        if isinstance(wanted, str):
+            return Target.other() if wanted == "other" else Target.label(wanted)
+        if isinstance(wanted, (list, tuple, set, frozenset, range)) or (isinstance(wanted, np.ndarray) and wanted.ndim):
+            return Target.labels(wanted)
+        if wanted is None:
+            raise InvalidInputError("target must be a label, a collection of labels, 'other' or a Target, got None.")
+        return Target.label(wanted)
+
+
+def _plain(label: Any) -> Any:
+    """A label as plain Python, so that np.int64(1) and 1 read the same."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _margin(prediction: Prediction, inside: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+    """Lead of the likeliest class inside over the likeliest outside, from 0 to 1."""
+    p = prediction.probabilities
+    if p is None or inside.all() or not inside.any():
+        return None
+    return (1 + p[:, inside].max(1) - p[:, ~inside].max(1)) / 2
+
+
+@dataclass(frozen=True)
+class _Labels(Target):
+    wanted: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wanted", tuple(_plain(label) for label in self.wanted))
+        if not self.wanted:
+            raise InvalidInputError("target must name at least one class, got an empty collection.")
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return np.isin(prediction.outcomes, np.asarray(self.wanted))
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
+        if prediction.classes is None:
+            return None
+        return _margin(prediction, np.isin(prediction.classes, np.asarray(self.wanted)))
+
+    def check_classes(self, classes: NDArray[Any]) -> None:
+        _check_known(self.wanted, classes)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.wanted))
+
+
+@dataclass(frozen=True)
+class _Other(Target):
+    present: Any = None
+
+    def given(self, present: Prediction) -> Target:
+        return _Other(_plain(present.outcomes[0]))
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return np.asarray(prediction.outcomes != self.present)
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
+        return None if prediction.classes is None else _margin(prediction, prediction.classes != self.present)
+
+    def __str__(self) -> str:
+        return "another class" if self.present is None else f"any class but {self.present}"
+
+
+@dataclass(frozen=True)
+class _Probability(Target):
+    label_: Any
+    at_least: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label_", _plain(self.label_))
+        if not 0 < self.at_least <= 1:
+            raise InvalidInputError(f"at_least must be a probability above 0 and up to 1, got {self.at_least!r}.")
+
+    def _probability_of(self, prediction: Prediction) -> NDArray[np.float64]:
+        if prediction.probabilities is None or prediction.classes is None:
+            raise PredictorError(
+                "the target asks for a probability, but the model returns labels only: "
+                'pass predict_proba, or output="probability" for one column.'
+            )
+        return np.asarray(prediction.probabilities[:, np.flatnonzero(prediction.classes == self.label_)[0]])
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return self._probability_of(prediction) >= self.at_least
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64]:
+        return 0.5 + (self._probability_of(prediction) - self.at_least) / 2
+
+    def check_classes(self, classes: NDArray[Any]) -> None:
+        _check_known((self.label_,), classes)
+
+    def __str__(self) -> str:
+        return f"{self.label_} with a probability of at least {self.at_least:g}"
+
+
+@dataclass(frozen=True)
+class _Interval(Target):
+    lower: float
+    upper: float
+    unit: float = 1.0
+
+    regression = True
+
+    def __post_init__(self) -> None:
+        if not (self.lower <= self.upper and self.lower < np.inf and self.upper > -np.inf):
+            raise InvalidInputError(f"an interval needs lower <= upper, got {self.lower} and {self.upper}.")
+
+    def _depth(self, prediction: Prediction) -> NDArray[np.float64]:
+        """Distance to the nearer end, positive inside ``(n,)``."""
+        values = np.asarray(prediction.outcomes, dtype=float)
+        return np.minimum(values - self.lower, self.upper - values)
+
+    def given(self, present: Prediction) -> Target:
+        return _Interval(self.lower, self.upper, max(-float(self._depth(present)[0]), 1e-12))
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return self._depth(prediction) >= 0
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64]:
+        return np.clip(0.5 + self._depth(prediction) / (2 * self.unit), 0, 1)
+
+    def __str__(self) -> str:
+        return f"a value from {self.lower:g} to {self.upper:g}"
+
+
+def _check_known(wanted: tuple[Any, ...], classes: NDArray[Any]) -> None:
+    if unknown := [label for label in wanted if label not in classes.tolist()]:
+        raise InvalidInputError(f"target names {unknown}, but the model's classes are {classes.tolist()}.")

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from ntdcfe import Causal, Continuous, Discrete, Features, Intervention, InvalidInputError
+from ntdcfe.environment import Environment
+from ntdcfe.proximity import reward, weighted_l1
+
+
+def act(environment, step, feature, strength, states=None):
+    states = environment.original[None] if states is None else states
+    action = Intervention(np.array([step]), np.array([feature]), np.array([strength]))
+    return environment.step(states, action)
+
+
+def test_a_change_holds_from_its_step_to_the_end():
+    environment = Environment(np.zeros((4, 2)), Features([Continuous(), Discrete([0, 1, 2])]))
+    x = act(environment, 2, 0, 0.5)
+    np.testing.assert_array_equal(x[0, :, 0], [0, 0, 0.5, 0.5])
+    np.testing.assert_array_equal(act(environment, 1, 0, 1.0, x)[0, :, 0], [0, 1, 1.5, 1.5])  # added
+    x = act(environment, 1, 1, 2.0, x)
+    np.testing.assert_array_equal(act(environment, 3, 1, 1.0, x)[0, :, 1], [0, 2, 2, 1])  # set
+
+
+def test_another_transition_can_be_plugged_in():
+    def at_once(states, action, discrete):
+        out = states.copy()
+        out[np.arange(len(out)), action.step, action.feature] += action.strength
+        return out
+
+    environment = Environment(np.zeros((4, 1)), Features.continuous(1), transition=at_once)
+    np.testing.assert_array_equal(act(environment, 1, 0, 0.5)[0, :, 0], [0, 0.5, 0, 0])
+
+
+def test_cap_and_discard():
+    original = np.array([[0.0], [0.5], [3.0]])  # the last is out of bounds as it came
+    for on_violation, expected in [("cap", [1, 1, 1]), ("discard", [0, 0.5, 3])]:
+        environment = Environment(original, Features.continuous(1, bounds=(-1, 1)), on_violation=on_violation)
+        np.testing.assert_array_equal(act(environment, 0, 0, 2.0)[0, :, 0], expected)
+    environment = Environment(original, Features.continuous(1, bounds=(-1, 5)), on_violation="discard")
+    np.testing.assert_array_equal(act(environment, 0, 0, 2.0)[0, :, 0], [2, 2.5, 5])
+
+
+def test_a_cell_outside_its_bounds_is_left_alone_until_it_is_changed():
+    environment = Environment(np.array([[3.0], [0.0]]), Features.continuous(1, bounds=(-1, 1)))
+    np.testing.assert_array_equal(act(environment, 1, 0, 0.5)[0, :, 0], [3, 0.5])
+
+
+def test_direction_is_measured_from_the_original():
+    environment = Environment(
+        np.zeros((2, 2)), Features([Continuous(direction="rise"), Discrete([-1, 0, 1], direction="fall")])
+    )
+    x = act(environment, 0, 0, 1.0)
+    np.testing.assert_array_equal(act(environment, 0, 0, -0.5, x)[0, :, 0], [0.5, 0.5])  # back, not below
+    np.testing.assert_array_equal(act(environment, 0, 0, -5.0, x)[0, :, 0], [0, 0])
+    np.testing.assert_array_equal(act(environment, 0, 1, 1.0)[0, :, 1], [0, 0])
+    np.testing.assert_array_equal(act(environment, 0, 1, -1.0)[0, :, 1], [-1, -1])
+
+
+def test_frozen_steps_and_roles():
+    features = Features(
+        [Continuous(), Continuous(role="non_actionable"), Continuous(role="immutable")], actionable_steps=slice(2, None)
+    )
+    environment = Environment(np.zeros((4, 3)), features)
+    np.testing.assert_array_equal(act(environment, 0, 0, 1.0)[0, :, 0], [0, 0, 1, 1])
+    for feature in (1, 2):
+        np.testing.assert_array_equal(act(environment, 0, feature, 1.0), np.zeros((1, 4, 3)))
+
+
+def test_causal_rule_fires_on_changed_causes_only():
+    features = Features([Continuous(name="dose"), Continuous(name="effect", role="non_actionable")])
+    rule = Causal("effect", "dose", lambda dose: 2 * dose)
+    original = np.array([[1.0, 7.0], [1.0, 7.0], [1.0, 7.0]])  # does not obey: stays until a cause moves
+    environment = Environment(original, features, [rule])
+    np.testing.assert_array_equal(environment.project(original[None]), original[None])
+    np.testing.assert_array_equal(act(environment, 1, 0, 1.0)[0], [[1, 7], [2, 4], [2, 4]])
+
+
+def test_causal_rules_in_a_chain_and_with_a_lag():
+    features = Features.from_dict({"c": {"role": "non_actionable"}, "b": {"role": "non_actionable"}, "a": {}})
+    lag = Causal("b", "a", lambda a: np.pad(a, ((0, 0), (1, 0)))[:, :-1])
+    double = Causal("c", "b", lambda b: 2 * b)
+    environment = Environment(np.zeros((3, 3)), features, [double, lag])
+    np.testing.assert_array_equal(act(environment, 1, 2, 1.0)[0], [[0, 0, 0], [0, 0, 1], [2, 1, 1]])
+
+
+def test_a_change_whose_effect_breaks_a_bound_is_not_made():
+    features = Features.from_dict({"a": {}, "b": {"role": "non_actionable", "bounds": (0, 3)}})
+    environment = Environment(np.zeros((2, 2)), features, [Causal("b", "a", lambda a: 2 * a)])
+    np.testing.assert_array_equal(act(environment, 0, 0, 1.0)[0], [[1, 2], [1, 2]])
+    np.testing.assert_array_equal(act(environment, 0, 0, 2.0)[0], np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ([Causal("a", "b", abs), Causal("b", "a", abs)], "circle"),
+        ([Causal("c", "a", abs)], "immutable"),
+        ([Causal("b", "z", abs)], "no feature 'z'"),
+        ([Causal("b", "a", abs), Causal("b", "c", abs)], "two causal rules"),
+        ([Causal("b", "a", lambda a: a[:, 0])], "must return shape"),
+        (["b = a"], "must be Causal"),
+    ],
+)
+def test_bad_constraints(constraints, message):
+    features = Features.from_dict({"a": {}, "b": {}, "c": {"role": "immutable"}})
+    with pytest.raises(InvalidInputError, match=message):
+        Environment(np.zeros((2, 3)), features, constraints)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        Features.continuous(2, role="immutable"),
+        Features.continuous(2, role="non_actionable"),
+        Features.continuous(2, bounds=(0, 0)),
+        Features([Discrete([0]), Continuous(bounds=(-1, 0), direction="rise")]),
+    ],
+)
+def test_no_feature_left_to_change(features):
+    with pytest.raises(InvalidInputError, match="no feature is left"):
+        Environment(np.zeros((3, 2)), features)
+
+
+def test_float32_stays_within_bounds_that_it_cannot_hold_exactly():
+    environment = Environment(np.zeros((1, 1), np.float32), Features.continuous(1, bounds=(-0.1, 0.1)))
+    for strength in (5.0, -5.0):
+        x = act(environment, 0, 0, strength)
+        assert x.dtype == np.float32
+        assert abs(float(x[0, 0, 0])) <= 0.1
+
+
+def test_proximity_and_reward_of_the_paper():
+    original = np.array([[0.0, 1.0], [0.0, 1.0]])
+    x = np.array([[[0.5, 1.0], [-1.0, 3.0]]])
+    proximity = weighted_l1(original, x, np.array([2.0, 10.0]), np.array([False, True]))
+    np.testing.assert_allclose(proximity, [2 * 1.5 + 10 * 1])
+    np.testing.assert_allclose(reward(np.array([True, False]), np.array([13.0, 13.0]), 0.001), [1 - 0.013, 0.0])

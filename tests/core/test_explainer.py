@@ -1,0 +1,281 @@
+"""End to end, as a user meets it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ntdcfe import (
+    NTDCFE,
+    PAPER,
+    Causal,
+    Continuous,
+    Discrete,
+    Features,
+    InvalidInputError,
+    LocalOutlierDetector,
+    OneHot,
+    PredictorError,
+    SearchSettings,
+    Target,
+)
+
+SMALL_PAPER = replace(PAPER, max_episodes=30, max_interventions=30, hidden=(32,), learning_rate=1e-3)
+SERIES = np.full((6, 3), -0.5)
+
+
+def rule(X):
+    """1 where feature 0 is positive over the last two steps."""
+    return (X[:, -2:, 0].min(1) > 0).astype(int)
+
+
+@pytest.fixture(params=[SMALL_PAPER], ids=["paper"])
+def settings(request):
+    return request.param
+
+
+def test_labels_alone_are_enough(settings):
+    cf = NTDCFE(rule, settings=settings).explain(SERIES, target=1)
+    assert cf.status == "found"
+    assert rule(cf.x[None])[0] == 1
+    assert cf.prediction == 1
+    assert cf.present == 0
+    assert cf.x.shape == SERIES.shape
+    assert cf.proximity == pytest.approx(np.abs(cf.x - SERIES).sum())
+    assert cf.sparsity == (cf.x != SERIES).sum()
+    assert all(rule(x[None])[0] == 1 for x in cf.candidates)
+    distances = [np.abs(x - SERIES).sum() for x in cf.candidates]
+    assert distances == sorted(distances)
+
+
+def test_the_model_is_counted_exactly(settings):
+    rows, calls = [], []
+
+    def predict(X):
+        rows.append(len(X))
+        calls.append(1)
+        return rule(X)
+
+    cf = NTDCFE(predict, settings=settings).explain(SERIES, target=1)
+    assert (cf.n_queries, cf.n_calls) == (sum(rows), len(calls))
+
+
+def test_probabilities_and_a_least_probability(settings):
+    def proba(X):
+        p = 1 / (1 + np.exp(-X[:, -2:, 0].sum(1)))
+        return np.column_stack([1 - p, p])
+
+    cf = NTDCFE(proba, settings=settings, classes=["no", "yes"]).explain(SERIES, Target.probability("yes", 0.8))
+    assert proba(cf.x[None])[0, 1] >= 0.8
+    cf = NTDCFE(proba, settings=settings, classes=["no", "yes"]).explain(SERIES, "yes")
+    assert cf.prediction == "yes"
+
+
+def test_a_single_probability_column(settings):
+    cf = NTDCFE(lambda X: rule(X)[:, None] * 0.9, settings=settings, output="probability").explain(SERIES, 1)
+    assert rule(cf.x[None])[0] == 1
+
+
+def test_regression_with_an_interval(settings):
+    def value(X):
+        return X[:, :, 0].mean(1)
+
+    cf = NTDCFE(value, settings=settings).explain(SERIES, Target.interval(0.1, 1.0))
+    assert 0.1 <= value(cf.x[None])[0] <= 1.0
+    assert cf.prediction == pytest.approx(value(cf.x[None])[0])
+
+
+def test_several_target_classes_and_other(settings):
+    def three(X):
+        return np.digitize(X[:, -1, 0], [0, 1])
+
+    for target, allowed in [([1, 2], {1, 2}), ("other", {1, 2}), ({2}, {2})]:
+        cf = NTDCFE(three, settings=settings).explain(SERIES, target)
+        assert three(cf.x[None])[0] in allowed
+
+
+def test_static_data_with_discrete_features(settings):
+    features = Features(
+        [Continuous(name="income"), Discrete([0, 1, 2], name="rating"), OneHot(["rent", "own"], name="home")]
+    )
+
+    def approve(X):  # (n, 4): income, rating, rent, own
+        assert X.ndim == 2
+        assert (X[:, 2] + X[:, 3] == 1).all()
+        return (X[:, 1] == 2) & (X[:, 3] == 1)
+
+    x = np.array([0.3, 0.0, 1.0, 0.0])
+    cf = NTDCFE(approve, features, settings=settings).explain(x, target=True)
+    assert cf.found
+    assert cf.x.shape == (4,)
+    assert approve(cf.x[None])[0]
+    assert {change.feature for change in cf.changes} >= {"rating", "home"}
+    assert "switch 'home' from rent to own" in str(cf)
+
+
+def test_feasibility_weights_choose_between_equals(settings):
+    def either(X):
+        return (X[:, -1, 0] > 0) | (X[:, -1, 1] > 0)
+
+    for weights, cheap in [((1, 10), 0), ((10, 1), 1)]:
+        features = Features(
+            [Continuous(weight=weights[0]), Continuous(weight=weights[1]), Continuous(role="immutable")]
+        )
+        cf = NTDCFE(either, features, settings=settings).explain(SERIES, True)
+        assert {change.feature for change in cf.changes} == {f"feature {cheap}"}
+
+
+def test_causal_rules_reach_the_model(settings):
+    features = Features.from_dict({"cause": {}, "effect": {"role": "non_actionable"}, "rest": {"role": "immutable"}})
+    chain = Causal("effect", "cause", lambda cause: cause + 0.2)
+    cf = NTDCFE(lambda X: X[:, -1, 1] > 0, features, [chain], settings=settings).explain(SERIES, True)
+    assert cf.found
+    fired = cf.x[:, 0] != SERIES[:, 0]
+    np.testing.assert_allclose(cf.x[fired, 1], cf.x[fired, 0] + 0.2)
+
+
+def test_already_at_the_target(settings):
+    cf = NTDCFE(rule, settings=settings).explain(-SERIES, target=1)
+    assert cf.status == "already_target"
+    np.testing.assert_array_equal(cf.x, -SERIES)
+    assert (cf.n_queries, cf.sparsity, cf.proximity, cf.changes) == (1, 0, 0, ())
+    assert "Nothing has to change" in str(cf)
+
+
+def test_not_found_says_so(settings):
+    limited = replace(settings, max_queries=200)
+    cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=limited).explain(SERIES, target=1)
+    assert not cf.found
+    assert cf.x is None
+    assert cf.status in ("not_found", "budget_exhausted")
+    assert np.isnan(cf.proximity)
+    assert "No counterfactual found" in str(cf)
+
+
+def test_budgets_are_hard(settings):
+    for limit in (1, 2, 7, 50):
+        cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=settings).explain(SERIES, 1, max_queries=limit)
+        assert cf.n_queries <= limit
+        assert cf.status == "budget_exhausted"
+    cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=settings).explain(SERIES, 1, max_seconds=1e-9)
+    assert cf.status == "budget_exhausted"
+
+
+def test_an_interrupt_keeps_what_was_found(settings):
+    calls = []
+
+    def predict(X):
+        calls.append(len(X))
+        if len(calls) == 25:
+            raise KeyboardInterrupt
+        return np.ones(len(X), int) if len(calls) > 1 else np.zeros(len(X), int)
+
+    cf = NTDCFE(predict, settings=replace(settings, max_batch_size=5)).explain(SERIES, 1)
+    assert cf.status == "interrupted"
+    assert cf.found
+
+
+def test_the_seed_decides(settings):
+    def explain(seed):
+        return NTDCFE(rule, settings=settings, seed=seed).explain(SERIES, 1)
+
+    np.testing.assert_array_equal(explain(3).x, explain(3).x)
+    assert not np.array_equal(explain(3).x, explain(4).x)
+
+
+def test_an_instance_does_not_depend_on_its_company(settings):
+    X = np.stack([SERIES, SERIES * 2, SERIES - 0.1])
+    explainer = NTDCFE(rule, settings=settings)
+    together = explainer.explain_batch(X, 1)
+    for x, cf in zip(X, together, strict=True):
+        alone = explainer.explain(x, 1)
+        np.testing.assert_array_equal(alone.x, cf.x)
+        assert alone.n_queries == cf.n_queries
+    backwards = explainer.explain_batch(X[::-1], 1)
+    np.testing.assert_array_equal(backwards[0].x, together[2].x)
+
+
+def test_one_target_an_instance(settings):
+    cfs = NTDCFE(rule, settings=settings).explain_batch(np.stack([SERIES, -SERIES]), [Target.label(1), Target.label(0)])
+    assert [cf.prediction for cf in cfs] == [1, 0]
+    assert NTDCFE(rule, settings=settings).explain_batch(np.zeros((0, 6, 3)), 1) == []
+
+
+def test_only_plausible_ones_are_handed_out(settings):
+    cf = NTDCFE(rule, settings=settings, plausible=lambda X: X[:, -1, 0] > 0.5).explain(SERIES, 1)
+    assert cf.found
+    assert cf.x[-1, 0] > 0.5
+    assert all(x[-1, 0] > 0.5 for x in cf.candidates)
+
+
+def test_the_ready_detector():
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    detector = LocalOutlierDetector(rng.normal(size=(100, 6, 3)))
+    assert detector(rng.normal(size=(20, 6, 3))).mean() > 0.8
+    assert not detector(np.full((1, 6, 3), 50.0))[0]
+    with pytest.raises(InvalidInputError, match="reference"):
+        LocalOutlierDetector(np.zeros(3))
+
+
+def test_float32_models_get_float32(settings):
+    def predict(X):
+        assert X.dtype == np.float32
+        return rule(X)
+
+    cf = NTDCFE(predict, settings=settings).explain(SERIES.astype(np.float32), 1)
+    assert cf.x.dtype == np.float32
+    assert rule(cf.x[None])[0] == 1
+
+
+def test_results_read_as_sentences(settings):
+    features = Features.continuous(3, names=["load", "wind", "sun"])
+    text = str(NTDCFE(rule, features, settings=settings).explain(SERIES, 1))
+    assert text.startswith("The model says 0. For 1 instead:")
+    assert "raise 'load' by" in text
+    assert "calls to the model" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "x", "target", "message"),
+    [
+        ({}, np.zeros((2, 3, 4)), 1, r"one series.*\(2, 3, 4\)"),
+        ({}, np.full((6, 3), np.nan), 1, "NaN"),
+        ({}, np.full((6, 3), np.inf), 1, "infinity"),
+        ({}, np.array([["a"]]), 1, "must be numbers"),
+        ({}, np.zeros((0, 3)), 1, "at least one step"),
+        ({"classes": [0, 1]}, SERIES, 2, "classes are"),
+        ({"features": Features.continuous(2)}, SERIES, 1, "2 columns, the series has 3"),
+        ({"features": Features.continuous(3, role="immutable")}, SERIES, 1, "no feature is left"),
+        ({"features": Features([Discrete([0, 1])] * 0 + [Discrete([0, 1]), Continuous(), Continuous()])}, SERIES, 1, "do not list"),
+        ({"features": "all"}, SERIES, 1, "must be a Features"),
+        ({"seed": -1}, SERIES, 1, "seed"),
+        ({"seed": 0.5}, SERIES, 1, "seed"),
+        ({"constraints": [Causal("zz", 0, abs)]}, SERIES, 1, "no feature 'zz'"),
+        ({"plausible": 3}, SERIES, 1, "plausible"),
+        ({}, SERIES, None, "target"),
+        ({}, SERIES, [], "at least one class"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_before_the_model_is_called(options, x, target, message):
+    def predict(X):
+        raise AssertionError("the model was called")
+
+    with pytest.raises(InvalidInputError, match=message):
+        NTDCFE(predict, **options).explain(x, target)
+
+
+def test_errors_of_the_model_are_named():
+    def predict(X):
+        raise OSError("lost connection")
+
+    with pytest.raises(PredictorError, match="lost connection"):
+        NTDCFE(predict).explain(SERIES, 1)
+    with pytest.raises(PredictorError, match="NaN"):
+        NTDCFE(lambda X: np.full(len(X), np.nan)).explain(SERIES, Target.interval(0, 1))
+    with pytest.raises(InvalidInputError, match="classes are"):
+        NTDCFE(lambda X: np.full((len(X), 2), 0.5)).explain(SERIES, 7)
+
+
+def test_default_settings_are_used_when_none_are_given():
+    assert NTDCFE(rule).settings == SearchSettings()

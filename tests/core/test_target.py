@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from ntdcfe import InvalidInputError, PredictorError, Target
+from ntdcfe.predictor import Prediction
+
+THREE = Prediction(
+    np.array(["a", "b", "c"]),
+    np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]]),
+    np.array(["a", "b", "c"]),
+)
+LABELS = Prediction(np.array([0, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reached"),
+    [(1, [False, True, False]), ([1, 2], [False, True, True]), ({0}, [True, False, False]), (np.int64(1), [False, True, False]),
+     (np.array([0, 2]), [True, False, True])],
+)  # fmt: skip
+def test_labels(wanted, reached):
+    assert Target.of(wanted).reached(LABELS).tolist() == reached
+    assert Target.of(wanted).score(LABELS) is None
+
+
+def test_other_is_any_class_but_the_present_one():
+    target = Target.of("other").given(Prediction(np.array(["b"])))
+    assert target.reached(THREE).tolist() == [True, False, True]
+    np.testing.assert_allclose(target.score(THREE), [(1 + 0.3) / 2, (1 - 0.2) / 2, (1 + 0.5) / 2])
+    assert str(target) == "any class but b"
+
+
+@pytest.mark.parametrize("wanted", ["b", ["a", "b"], "other"])
+def test_score_is_above_a_half_exactly_where_reached(wanted):
+    target = Target.of(wanted).given(Prediction(np.array(["a"])))
+    np.testing.assert_array_equal(target.score(THREE) > 0.5, target.reached(THREE))
+
+
+def test_least_probability():
+    target = Target.probability("b", at_least=0.3)
+    assert target.reached(THREE).tolist() == [True, True, False]
+    assert (target.score(THREE) >= 0.5).tolist() == [True, True, False]
+    with pytest.raises(PredictorError, match="labels only"):
+        target.reached(LABELS)
+
+
+def test_interval():
+    target = Target.interval(1.0, 2.0)
+    values = Prediction(np.array([0.0, 1.0, 1.5, 2.0, 2.5]))
+    assert target.reached(values).tolist() == [False, True, True, True, False]
+    score = target.given(values[:1]).score(values)
+    assert score[0] == 0
+    assert ((score >= 0.5) == target.reached(values)).all()
+    assert Target.interval(None, 2).reached(values).tolist() == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Target.interval(2, 1), lambda: Target.labels([]), lambda: Target.probability(1, 1.5), lambda: Target.of(None),
+     lambda: Target.interval(float("nan"), 1)],
+)  # fmt: skip
+def test_targets_that_make_no_sense(make):
+    with pytest.raises(InvalidInputError):
+        make()
+
+
+def test_unknown_labels_are_named():
+    with pytest.raises(InvalidInputError, match=r"\['x'\].*\['a', 'b'\]"):
+        Target.of(["a", "x"]).check_classes(np.array(["a", "b"]))

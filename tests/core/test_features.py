@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from ntdcfe import Continuous, Discrete, Features, InvalidInputError, OneHot
 
 

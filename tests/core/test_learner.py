@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-
 from ntdcfe import PAPER, Features
 from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
@@ -55,7 +54,7 @@ def test_update_follows_gamma_t_G_grad_ln_pi():
 
     class Record(torch.optim.SGD):
         def step(self, closure=None):
-            steps.append(policy.heads.bias.grad.clone())  # noqa: B023
+            steps.append(policy.heads.bias.grad.clone())
 
     discount = 0.5
     # a_0 = (step 1, feature 0, strength 1.0), then a_1 = (step 0, feature 0, strength -2.0)

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.predictor import Predictor
 

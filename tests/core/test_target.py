@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from ntdcfe import InvalidInputError, PredictorError, Target
 from ntdcfe.predictor import Prediction
 
@@ -14,7 +13,8 @@ LABELS = Prediction(np.array([0, 1, 2]))
 
 @pytest.mark.parametrize(
     ("wanted", "reached"),
-    [(1, [False, True, False]), ([1, 2], [False, True, True]), ({0}, [True, False, False]), (np.int64(1), [False, True, False]),
+    [(1, [False, True, False]), ([1, 2], [False, True, True]), ({0}, [True, False, False]),
+     (np.int64(1), [False, True, False]),
      (np.array([0, 2]), [True, False, True])],
 )  # fmt: skip
 def test_labels(wanted, reached):
@@ -55,8 +55,8 @@ def test_interval():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: Target.interval(2, 1), lambda: Target.labels([]), lambda: Target.probability(1, 1.5), lambda: Target.of(None),
-     lambda: Target.interval(float("nan"), 1)],
+    [lambda: Target.interval(2, 1), lambda: Target.labels([]), lambda: Target.probability(1, 1.5),
+     lambda: Target.of(None), lambda: Target.interval(float("nan"), 1)],
 )  # fmt: skip
 def test_targets_that_make_no_sense(make):
     with pytest.raises(InvalidInputError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,16 @@ from ntdcfe.errors import InvalidInputError
 Plausible = Callable[[NDArray[Any]], Any]
 
 
+class Entry(NamedTuple):
+    """A valid state ``(K, F)`` and what it costs."""
+
+    cost: float
+    sparsity: int
+    state: NDArray[Any]
+
+
 class Candidates:
-    """Valid states of one search, the nearest first, ties broken by sparsity.
+    """Valid states of one search, the least costly first, ties broken by sparsity.
 
     Parameters
     ----------
@@ -24,7 +33,7 @@ class Candidates:
     plausible : callable, optional
         Takes states ``(n, K, F)`` and tells which may enter ``(n,)``.
     keep : int
-        How many of the nearest are kept; the rest are only remembered as seen.
+        How many of the best are kept, and how many of those that lead in their niche.
     """
 
     def __init__(
@@ -38,20 +47,30 @@ class Candidates:
         self.keep = keep
         self.n_implausible = 0
         self._seen: set[bytes] = set()
-        self._entries: list[tuple[float, int, int, NDArray[Any]]] = []
+        self._entries: list[Entry] = []
+        self._niches: dict[tuple[int, bool], Entry] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
 
     @property
     def states(self) -> list[NDArray[Any]]:
-        """The kept states ``(K, F)``, nearest first."""
-        return [state for *_, state in self._entries]
+        """The kept states ``(K, F)``, the best first."""
+        return [entry.state for entry in self._entries]
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best, infinity while there is none."""
+        return self._entries[0].cost if self._entries else np.inf
 
     @property
     def best_proximity(self) -> float:
-        """Proximity of the nearest, infinity while there is none."""
-        return self._entries[0][0] if self._entries else np.inf
+        """Proximity of the best, infinity while there is none."""
+        return float(self.environment.proximity(self._entries[0].state[None])[0]) if self._entries else np.inf
+
+    def niches(self) -> list[Entry]:
+        """The best of those that lead with the same feature in the same direction, the best niche first."""
+        return sorted(self._niches.values(), key=lambda entry: entry[:2])
 
     def add(self, x: NDArray[Any]) -> bool:
         """Take a valid state ``(K, F)`` in; tells whether it was new (and so, in Algorithm 1, ends the episode)."""
@@ -62,11 +81,61 @@ class Candidates:
         if self.plausible is not None and not self.plausible(x[None])[0]:
             self.n_implausible += 1
             return True
-        proximity, sparsity = self.environment.proximity(x[None])[0], self.environment.sparsity(x[None])[0]
-        self._entries.append((float(proximity), int(sparsity), len(self._seen), x.copy()))
-        self._entries.sort(key=lambda entry: entry[:3])
-        del self._entries[self.keep :]
+        self._insert(Entry(float(self.environment.cost(x[None])[0]), int(self.environment.sparsity(x[None])[0]), x.copy()))
         return True
+
+    def extend(self, x: NDArray[Any], cost: NDArray[np.float64]) -> None:
+        """Take valid and plausible states ``(n, K, F)`` of known cost in, where they are good enough to be kept."""
+        last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
+        sparsity = self.environment.sparsity(x)
+        for i in np.flatnonzero(cost < last):
+            key = x[i].tobytes()
+            if key not in self._seen:
+                self._seen.add(key)
+                self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
+        for niche, i in self._leaders(x, cost).items():
+            if cost[i] < (self._niches[niche].cost if niche in self._niches else np.inf):
+                self._niches[niche] = Entry(float(cost[i]), int(sparsity[i]), x[i].copy())
+        if len(self._niches) > self.keep:
+            self._niches = dict(sorted(self._niches.items(), key=lambda item: item[1][:2])[: self.keep])
+
+    def replace(self, x: NDArray[Any]) -> None:
+        """Keep these valid states ``(n, K, F)`` only."""
+        self._entries, self._seen = [], set()
+        self.extend(x, self.environment.cost(x))
+
+    def diverse(self, n: int) -> list[NDArray[Any]]:
+        """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
+        entries = sorted([*self._entries, *self._niches.values()], key=lambda entry: entry[:2])
+        pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
+        changed = [state != self.environment.original for state in pool]
+        chosen: list[int] = []
+        for overlap in (0.5, 1.0, np.inf):
+            for i, cells in enumerate(changed):
+                if len(chosen) == n:
+                    break
+                shared = [(cells & changed[j]).sum() / max((cells | changed[j]).sum(), 1) for j in chosen]
+                if i not in chosen and all(share < overlap for share in shared):
+                    chosen.append(i)
+        return [pool[i] for i in sorted(chosen)]
+
+    def _insert(self, entry: Entry) -> None:
+        insort(self._entries, entry, key=lambda kept: kept[:2])
+        del self._entries[self.keep :]
+        # What was seen and not kept may come again; remembering all of it would grow without bounds.
+        if len(self._seen) > 100 * self.keep:
+            self._seen = {kept.state.tobytes() for kept in self._entries}
+
+    def _leaders(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
+        """The least costly row of each niche: the feature that changes most, and whether it rises."""
+        environment = self.environment
+        change = np.where(environment.discrete, x != environment.original, (x - environment.original) / environment.units)
+        change *= environment.weights
+        feature = np.abs(change).sum(1).argmax(1)
+        rises = change[np.arange(len(x)), :, feature].sum(1) > 0
+        order = np.argsort(cost, kind="stable")
+        _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
+        return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
 
 
 class LocalOutlierDetector:

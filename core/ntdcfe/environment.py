@@ -62,6 +62,13 @@ class Environment:
         From states and interventions to proposals, before the constraints.
     proximity : callable
         How far states are from the original.
+    units : array (F,), optional
+        Unit of change of each feature; 1 if not given.
+    reach : float, optional
+        How many units beyond the span of its own values in the series a feature may go where no
+        bound says so; no limit if not given.
+    sparsity_weight : float
+        What a changed cell costs, in units of proximity.
     """
 
     def __init__(
@@ -72,6 +79,9 @@ class Environment:
         on_violation: OnViolation = "cap",
         transition: Transition = hold_to_end,
         proximity: Proximity = weighted_l1,
+        units: NDArray[np.float64] | None = None,
+        reach: float | None = None,
+        sparsity_weight: float = 0.0,
     ) -> None:
         self.original = original
         self.features = features
@@ -82,7 +92,11 @@ class Environment:
         self.weights = features.weights
         self.discrete = features.discrete
         self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
-        self.low, self.high = _limits(original, features)
+        self.units = np.ones(len(features)) if units is None else units
+        self.reach = reach
+        self.sparsity_weight = sparsity_weight
+        self._bounds = _bounds(features, original.dtype)
+        self.low, self.high = self._limits()
         # A cell whose limits leave no value, or only the one it has, cannot be changed.
         self.open = (self.low <= self.high) & ((self.low < self.high) | (self.low != original))
         for i, choices in enumerate(self.choices):
@@ -103,6 +117,25 @@ class Environment:
     def dtype(self) -> np.dtype[Any]:
         """The floating type of the series and of every state."""
         return self.original.dtype
+
+    def _limits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Lowest and highest value of each cell ``(K, F)``: bounds, else reach, and direction."""
+        low, high = self._bounds
+        if self.reach is not None:
+            margin = (self.reach * self.units).astype(self.dtype)
+            low = np.where(np.isinf(low) & ~self.discrete, self.original.min(0) - margin, low)
+            high = np.where(np.isinf(high) & ~self.discrete, self.original.max(0) + margin, high)
+        direction = np.array([getattr(f, "direction", None) or "" for f in self.features])
+        return (
+            np.where(direction == "rise", np.maximum(low, self.original), low),
+            np.where(direction == "fall", np.minimum(high, self.original), high),
+        )
+
+    def widen(self, factor: float) -> None:
+        """Let features without bounds go `factor` times as far."""
+        if self.reach is not None:
+            self.reach *= factor
+            self.low, self.high = self._limits()
 
     def step(self, states: NDArray[Any], action: Intervention) -> NDArray[Any]:
         """The states after one intervention each ``(n, K, F)``."""
@@ -148,20 +181,21 @@ class Environment:
         """How far states ``(n, K, F)`` are from the original, weighted ``(n,)``."""
         return self._proximity(self.original, x, self.weights, self.discrete)
 
+    def cost(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """What the search minimises ``(n,)``: proximity in units, and a price on every changed cell."""
+        proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
+        return proximity + self.sparsity_weight * self.sparsity(x)
+
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
         return (x != self.original).sum((1, 2))
 
 
-def _limits(original: NDArray[Any], features: Features) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Lowest and highest value of each cell ``(K, F)`` by bounds and direction, in the type of the series."""
+def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Lower and upper bounds ``(F,)`` in the type of the series, infinite where there are none."""
     bounds = np.array([f.limits if isinstance(f, Continuous) else (-np.inf, np.inf) for f in features])
     # Rounded inwards, so that a float32 cell at its bound is not a hair outside it.
-    low, high = bounds.T.astype(original.dtype)
+    low, high = bounds.T.astype(dtype)
     low = np.where(low < bounds[:, 0], np.nextafter(low, np.inf, dtype=low.dtype), low)
     high = np.where(high > bounds[:, 1], np.nextafter(high, -np.inf, dtype=high.dtype), high)
-    direction = np.array([getattr(f, "direction", None) or "" for f in features])
-    return (
-        np.where(direction == "rise", np.maximum(low, original), low),
-        np.where(direction == "fall", np.minimum(high, original), high),
-    )
+    return low, high

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm.auto import tqdm
 
+from ntdcfe.batched import batched
 from ntdcfe.candidates import Candidates, Plausible
 from ntdcfe.constraints import Causal
 from ntdcfe.counterfactual import Counterfactual, counterfactual
@@ -19,6 +20,7 @@ from ntdcfe.features import Features
 from ntdcfe.learner import algorithm_1
 from ntdcfe.predictor import Output, Predict, Predictor
 from ntdcfe.proximity import Proximity, weighted_l1
+from ntdcfe.scale import units_of
 from ntdcfe.search import Search
 from ntdcfe.settings import SearchSettings
 from ntdcfe.target import Target
@@ -104,6 +106,7 @@ class NTDCFE:
         x: ArrayLike,
         target: Any,
         *,
+        n_counterfactuals: int | None = None,
         max_queries: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
@@ -115,8 +118,8 @@ class NTDCFE:
         x : array (K, D), or (D,) for static data
         target : label, collection of labels, "other", or Target
             What the model should say.
-        max_queries, max_seconds : optional
-            Limits in place of those of the settings.
+        n_counterfactuals, max_queries, max_seconds : optional
+            How many are wanted and how much may be spent, in place of the settings' values.
         progress : bool
             Whether to show a bar.
         """
@@ -125,13 +128,14 @@ class NTDCFE:
             raise InvalidInputError(
                 f"x must be one series (K, D) or one static row (D,), got shape {x.shape}; explain_batch takes many."
             )
-        return self._explain(x[None], [Target.of(target)], max_queries, max_seconds, progress)[0]
+        return self._explain(x[None], [Target.of(target)], n_counterfactuals, max_queries, max_seconds, progress)[0]
 
     def explain_batch(
         self,
         X: ArrayLike,
         target: Any,
         *,
+        n_counterfactuals: int | None = None,
         max_queries: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
@@ -142,8 +146,9 @@ class NTDCFE:
         ----------
         X : array (N, K, D), or (N, D) for static data
         target : label, collection of labels, "other", Target, or a list of N Targets
-        max_queries, max_seconds : optional
-            Limits in place of those of the settings: rows for each instance, seconds for all.
+        n_counterfactuals, max_queries, max_seconds : optional
+            How many are wanted and how much may be spent, in place of the settings' values:
+            rows for each instance, seconds for all.
         progress : bool
             Whether to show a bar over the instances.
         """
@@ -156,12 +161,13 @@ class NTDCFE:
                 raise InvalidInputError(f"one Target an instance: {len(X)} instances, {len(targets)} targets.")
         else:
             targets = [Target.of(target)] * len(X)
-        return self._explain(X, targets, max_queries, max_seconds, progress)
+        return self._explain(X, targets, n_counterfactuals, max_queries, max_seconds, progress)
 
     def _explain(
         self,
         X: NDArray[Any],
         targets: list[Target],
+        n_counterfactuals: int | None,
         max_queries: int | None,
         max_seconds: float | None,
         progress: bool,
@@ -177,7 +183,9 @@ class NTDCFE:
         for target in targets:
             if self.classes is not None:
                 target.check_classes(np.asarray(self.classes))
-        limits = self.settings.limited(max_queries, max_seconds)
+        limits = self.settings.given(
+            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+        )
         predictor = Predictor(
             self.predict,
             self.output,
@@ -200,11 +208,21 @@ class NTDCFE:
     def _job(
         self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
     ) -> Job:
+        paper = settings.algorithm == "reinforce"
         environment = Environment(
-            state, features, self.constraints, settings.on_violation, self.transition, self.proximity
+            state,
+            features,
+            self.constraints,
+            settings.on_violation,
+            self.transition,
+            self.proximity,
+            units=None if paper else units_of(state, features),
+            reach=settings.reach,
+            sparsity_weight=settings.sparsity_weight,
         )
         candidates = Candidates(environment, self._plausible_states(features, static))
-        return Job(Search(environment, settings, candidates, self.seed), target, algorithm_1)
+        search = Search(environment, settings, candidates, self.seed)
+        return Job(search, target, algorithm_1 if paper else batched)
 
     def _plausible_states(self, features: Features, static: bool) -> Callable[[NDArray[Any]], NDArray[np.bool_]] | None:
         """The user's in-distribution test, for states ``(n, K, F)``."""

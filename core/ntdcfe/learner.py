@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ntdcfe.policy import Action, Policy
+from ntdcfe.policy import Action, PaperPolicy
 from ntdcfe.proximity import reward
 from ntdcfe.search import Asks, Search
 
@@ -28,7 +28,7 @@ class Transition(NamedTuple):
 def algorithm_1(search: Search) -> Asks:
     """REINFORCE over episodes of single interventions; lines as in the paper."""
     settings, environment, candidates = search.settings, search.environment, search.candidates
-    policy = Policy(environment, settings.hidden, search.generator)
+    policy = PaperPolicy(environment, settings.hidden, search.generator)
     optimizer = torch.optim.Adam(policy.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
 
     for _ in range(settings.max_episodes):  # while E < M_E
@@ -60,7 +60,7 @@ def returns(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64
     return out
 
 
-def update(policy: Policy, optimizer: torch.optim.Optimizer, episode: list[Transition], discount: float) -> None:
+def update(policy: PaperPolicy, optimizer: torch.optim.Optimizer, episode: list[Transition], discount: float) -> None:
     """theta := theta + alpha gamma^t G grad ln pi(a_t | x_t), for t = 0 ... T-1, the step by Adam."""
     G = returns(np.array([entry.reward for entry in episode]), discount)
     for t, (state, action, _) in enumerate(episode):

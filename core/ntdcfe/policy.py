@@ -15,6 +15,10 @@ from torch.nn import functional
 from ntdcfe.environment import Environment, Intervention
 
 
+# The paper leaves the floor of sigma open; much lower, and a collapsed Gaussian has a gradient without bounds.
+LEAST_STD = 0.01
+
+
 class Action(NamedTuple):
     """Sampled actions of n states, as the network knows them: tensors ``(n,)``.
 
@@ -54,6 +58,10 @@ class ActionDistribution(NamedTuple):
             strength = torch.where(self.discrete[feature], value.to(strength.dtype), strength)
         return Action(step, feature, strength.detach())
 
+    def entropy(self) -> Tensor:
+        """How undecided the choice of step and feature is, averaged over the states."""
+        return -sum((log_p.exp() * log_p.clamp_min(-1e9)).sum(1).mean() for log_p in (self.step, self.feature))  # type: ignore[return-value]
+
     def log_prob(self, action: Action) -> Tensor:
         """ln pi(a | x) ``(n,)``: of the step, the feature, and the strength given the feature."""
         rows = torch.arange(len(action.step))
@@ -66,7 +74,7 @@ class ActionDistribution(NamedTuple):
 
 
 class Policy(nn.Module):
-    """The paper's network: linear layers with ReLU, then one head a distribution.
+    """A network whose outputs are the paper's distributions over what may be acted on.
 
     Features that nobody may act on have no output; steps that may not be changed are masked.
 
@@ -74,18 +82,15 @@ class Policy(nn.Module):
     ----------
     environment : Environment
         Whose states it sees and acts on.
-    hidden : sequence of int
-        Sizes of the hidden layers.
-    generator : torch.Generator
-        Draws the initial weights.
     """
 
     step_mask: Tensor
     value_mask: Tensor
     discrete: Tensor
 
-    def __init__(self, environment: Environment, hidden: Sequence[int], generator: torch.Generator) -> None:
+    def __init__(self, environment: Environment) -> None:
         super().__init__()
+        self.environment = environment
         self.features = np.flatnonzero(environment.movable.any(0))  # (A,)
         choices = [environment.choices[i] for i in self.features]
         n_steps, n_actions = len(environment.original), len(choices)
@@ -96,54 +101,123 @@ class Policy(nn.Module):
             if c is not None:
                 self._choices[i, : len(c)] = c
             allowed[i, : 1 if c is None else len(c)] = True
-        # The paper feeds categories one-hot; a number is fed as it is.
-        self._input_choices = environment.choices
-        n_inputs = n_steps * sum(1 if c is None else len(c) for c in environment.choices)
+        steps = torch.from_numpy(environment.movable.any(1))
+        self.register_buffer("step_mask", torch.zeros(n_steps).masked_fill(~steps, -torch.inf))
+        self.register_buffer("value_mask", torch.zeros(n_actions, n_values).masked_fill(~allowed, -torch.inf))
+        self.register_buffer("discrete", torch.tensor([c is not None for c in choices]))
+        self._sizes = [n_steps, n_actions, n_actions, n_actions, n_actions * n_values]
 
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers describe the distributions of one state."""
+        return sum(self._sizes)
+
+    def distribution(self, outputs: Tensor) -> ActionDistribution:
+        """The distributions that outputs ``(n, n_outputs)`` describe."""
+        step, feature, mean, std, value = outputs.split(self._sizes, dim=1)
+        return ActionDistribution(
+            (step + self.step_mask).log_softmax(1),
+            feature.log_softmax(1),
+            mean,
+            functional.softplus(std) + LEAST_STD,
+            (value.reshape(len(outputs), *self.value_mask.shape) + self.value_mask).log_softmax(2),
+            self.discrete,
+        )
+
+    def intervention(self, action: Action, scale: float | NDArray[np.float64] = 1.0) -> Intervention:
+        """Actions of the network in the terms of the environment; `scale` (or one a feature) multiplies strengths."""
+        feature = action.feature.numpy()
+        strength = action.strength.numpy().astype(float)
+        discrete = self.discrete.numpy()[feature]
+        position = np.where(discrete, strength, 0).astype(int)
+        scales = np.broadcast_to(scale, len(self.environment.features))[self.features[feature]]
+        return Intervention(
+            action.step.numpy(),
+            self.features[feature],
+            np.where(discrete, self._choices[feature, position], strength * scales),
+        )
+
+
+class PaperPolicy(Policy):
+    """The paper's network: it sees every cell, through linear layers with ReLU.
+
+    Parameters
+    ----------
+    environment : Environment
+    hidden : sequence of int
+        Sizes of the hidden layers.
+    generator : torch.Generator
+        Draws the initial weights.
+    """
+
+    def __init__(self, environment: Environment, hidden: Sequence[int], generator: torch.Generator) -> None:
+        super().__init__(environment)
+        n_inputs = len(environment.original) * sum(1 if c is None else len(c) for c in environment.choices)
         sizes = [n_inputs, *hidden]
         layers: list[nn.Module] = []
         for n_in, n_out in pairwise(sizes):
             layers += [_linear(n_in, n_out, generator), nn.ReLU()]
         self.body = nn.Sequential(*layers)
-        self._sizes = [n_steps, n_actions, n_actions, n_actions, n_actions * n_values]
-        self.heads = _linear(sizes[-1], sum(self._sizes), generator)
-        steps = environment.movable.any(1)
-        self.register_buffer("step_mask", torch.zeros(n_steps).masked_fill(~torch.from_numpy(steps), -torch.inf))
-        self.register_buffer("value_mask", torch.zeros(n_actions, n_values).masked_fill(~allowed, -torch.inf))
-        self.register_buffer("discrete", torch.tensor([c is not None for c in choices]))
+        self.heads = _linear(sizes[-1], self.n_outputs, generator)
 
     def inputs(self, states: NDArray[Any]) -> Tensor:
         """What the network sees of states ``(n, K, F)``: categories one-hot, flattened ``(n, I)``."""
-        if any(c is not None for c in self._input_choices):
-            parts = [
-                states[..., i, None] if c is None else states[..., i, None] == c
-                for i, c in enumerate(self._input_choices)
-            ]
+        choices = self.environment.choices
+        if self.environment.discrete.any():
+            parts = [states[..., i, None] if c is None else states[..., i, None] == c for i, c in enumerate(choices)]
             states = np.concatenate(parts, axis=-1)
-        return torch.from_numpy(states.reshape(len(states), -1).astype(np.float32))
+        return torch.from_numpy(_squashed(states.reshape(len(states), -1)).astype(np.float32))
 
     def forward(self, inputs: Tensor) -> ActionDistribution:
         """The distributions for inputs ``(n, I)``."""
-        step, feature, mean, std, value = self.heads(self.body(inputs)).split(self._sizes, dim=1)
-        value = value.reshape(len(inputs), *self.value_mask.shape) + self.value_mask
-        return ActionDistribution(
-            (step + self.step_mask).log_softmax(1),
-            feature.log_softmax(1),
-            mean,
-            functional.softplus(std) + 1e-6,
-            value.log_softmax(2),
-            self.discrete,
-        )
+        return self.distribution(self.heads(self.body(inputs)))
 
-    def intervention(self, action: Action) -> Intervention:
-        """Actions of the network in the terms of the environment."""
-        feature = action.feature.numpy()
-        strength = action.strength.numpy().astype(float)
-        discrete = self.discrete.numpy()[feature]
-        position = np.where(discrete, strength, 0).astype(int)
-        return Intervention(
-            action.step.numpy(), self.features[feature], np.where(discrete, self._choices[feature, position], strength)
-        )
+
+class CompactPolicy(Policy):
+    """A policy that learns from few episodes: free logits, moved a little by a small network.
+
+    The network sees how far each feature has been moved on average, in units, so its size does
+    not depend on the number of steps.
+
+    Parameters
+    ----------
+    environment : Environment
+    hidden : sequence of int
+        Sizes of the hidden layers.
+    generator : torch.Generator
+        Draws the initial weights.
+    """
+
+    def __init__(self, environment: Environment, hidden: Sequence[int], generator: torch.Generator) -> None:
+        super().__init__(environment)
+        sizes = [len(environment.features), *hidden]
+        layers: list[nn.Module] = []
+        for n_in, n_out in pairwise(sizes):
+            layers += [_linear(n_in, n_out, generator), nn.Tanh()]
+        self.body = nn.Sequential(*layers)
+        self.base = nn.Parameter(torch.zeros(self.n_outputs))
+        # At first the state says nothing: every episode starts from the same policy.
+        self.shift = nn.Parameter(torch.zeros(sizes[-1], self.n_outputs))
+
+    def inputs(self, states: NDArray[Any]) -> Tensor:
+        """What the network sees of states ``(n, K, F)``: the mean change of each feature ``(n, F)``."""
+        change = (states.mean(1) - self.environment.original.mean(0)) / self.environment.units
+        return torch.from_numpy(change.astype(np.float32))
+
+    def forward(self, inputs: Tensor) -> ActionDistribution:
+        """The distributions for inputs ``(n, F)``."""
+        return self.distribution(self.base + self.body(inputs) @ self.shift)
+
+
+def _squashed(x: NDArray[Any], linear: float = 10.0) -> NDArray[Any]:
+    """As it is up to ten standard deviations, logarithmic beyond.
+
+    The paper does not say how its states stay finite. An unbounded network that adds to its own
+    input makes them grow exponentially over an episode; squashed inputs keep the growth linear.
+    """
+    size = np.abs(x)
+    beyond = linear * (1 + np.log(np.maximum(size, linear) / linear))
+    return np.where(size <= linear, x, np.sign(x) * beyond)
 
 
 def _linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:

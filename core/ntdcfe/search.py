@@ -19,6 +19,10 @@ from ntdcfe.environment import Environment
 from ntdcfe.settings import SearchSettings
 
 
+# Bounds the memory of a batch: at 144 x 963 it has 28 rows.
+VALUES_IN_A_BATCH = 4_000_000
+
+
 class Answer(NamedTuple):
     """What became of n states: whether each reached the target, and how near it came.
 
@@ -30,6 +34,15 @@ class Answer(NamedTuple):
 
 
 Asks: TypeAlias = Generator[NDArray[Any], Answer, None]
+
+
+class Outcome(NamedTuple):
+    """What became of a batch: states ``(n, K, F)``, whether each is valid, its score and its cost ``(n,)``."""
+
+    states: NDArray[Any]
+    valid: NDArray[np.bool_]
+    score: NDArray[np.float64] | None
+    cost: NDArray[np.float64]
 
 
 class Update(NamedTuple):
@@ -50,6 +63,8 @@ class Search:
     seed: int
     n_queries: int = 0
     n_calls: int = 0
+    first_found: int | None = None
+    """Rows it took to the first counterfactual of a batched search."""
     history: list[Update] = field(default_factory=list)
     generator: torch.Generator = field(init=False)
     rng: np.random.Generator = field(init=False)
@@ -58,6 +73,30 @@ class Search:
         self.generator = torch.Generator().manual_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
 
+    @property
+    def batch_rows(self) -> int:
+        """Rows in a batch: as set, fewer for series so large that they would fill the memory."""
+        return int(np.clip(VALUES_IN_A_BATCH // self.environment.original.size, 16, self.settings.batch_rows))
+
+    def left(self, share: float = 1.0) -> bool:
+        """Whether less than that share of the rows and calls is used up."""
+        rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
+        return self.n_queries < share * rows and self.n_calls < share * calls
+
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""
         self.history.append(Update(self.n_queries, success_share, self.candidates.best_proximity))
+
+    def ask(self, proposals: NDArray[Any]) -> Generator[NDArray[Any], Answer, Outcome]:
+        """Project proposals ``(n, K, F)``, ask about them, keep what is valid."""
+        states = self.environment.project(proposals)
+        answer = yield states
+        reached, plausible = answer.reached.copy(), self.candidates.plausible
+        if plausible is not None and reached.any():
+            reached[reached] = plausible(states[reached])
+        cost = self.environment.cost(states)
+        if reached.any():
+            if self.first_found is None:
+                self.first_found = self.n_queries - len(states) + int(reached.argmax()) + 1
+            self.candidates.extend(states[reached], cost[reached])
+        return Outcome(states, reached, answer.score, cost)

@@ -11,56 +11,105 @@ from ntdcfe.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the search is done; ``PAPER`` holds the paper's values."""
+    """How the search is done. The defaults are ours; ``PAPER`` holds the paper's values."""
 
-    algorithm: Literal["reinforce"] = "reinforce"
-    """"reinforce" is the paper's Algorithm 1, one intervention and one row a call."""
-    max_episodes: int = 100
-    """M_E: episodes of the agent."""
-    max_interventions: int = 100
-    """M_T: interventions in an episode."""
-    discount: float = 0.99
-    """gamma: what the reward of the next intervention is worth now."""
-    learning_rate: float = 1e-4
-    """alpha: step size of Adam."""
-    weight_decay: float = 0.0
-    """lambda_WD: L2 penalty on the network's weights."""
-    proximity_weight: float = 1e-3
-    """lambda_pxmt: what a unit of proximity costs in reward."""
-    hidden: tuple[int, ...] = (1000, 100)
-    """Sizes of the policy network's hidden layers."""
-    on_violation: OnViolation = "cap"
-    """A move out of bounds ends at the bound ("cap") or is not made ("discard")."""
-    max_queries: int | None = None
+    algorithm: Literal["batched", "reinforce"] = "batched"
+    """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
+    max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
+    max_calls: int | None = 105
+    """Most batches a batched search plans with; None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
     max_batch_size: int | None = None
     """Most rows in one call to the model; None for no limit."""
+    n_counterfactuals: int = 1
+    """How many counterfactuals, differing in what they change, are wanted."""
+    sparsity_weight: float = 0.3
+    """What a changed cell costs beside its proximity in units."""
+    shape: Literal["segments", "to_end"] = "segments"
+    """Whether changes may be any segments, or hold from a step to the end as in the paper."""
+    reach: float | None = 3.0
+    """Units beyond the span of its own values that a feature without bounds may go; None for no limit."""
+    margin: float = 0.005
+    """How much further than the boundary the answer goes, as a share of the change, where it can."""
+    on_violation: OnViolation = "cap"
+    """A move out of bounds ends at the bound ("cap") or is not made ("discard")."""
+    learn: bool = True
+    """Whether the policy learns; without, its actions stay random."""
+    refine: bool = True
+    """Whether what the episodes found is shrunk."""
+    batch_rows: int = 96
+    """Rows in a probe or a refinement call; fewer for large series."""
+    episodes: int = 64
+    """Episodes played at once."""
+    updates: int = 5
+    """Rounds of episodes once something is found."""
+    max_episodes: int = 100
+    """M_E: episodes of Algorithm 1."""
+    max_interventions: int = 5
+    """M_T: interventions in an episode."""
+    discount: float = 0.99
+    """gamma: what the reward of the next intervention is worth now."""
+    learning_rate: float = 0.08
+    """alpha: step size of Adam."""
+    weight_decay: float = 0.0
+    """lambda_WD: L2 penalty on the network's weights."""
+    proximity_weight: float = 1e-3
+    """lambda_pxmt: what a unit of proximity costs in the reward of Algorithm 1."""
+    hidden: tuple[int, ...] = (32,)
+    """Sizes of the policy network's hidden layers."""
+    epochs: int = 6
+    """Gradient steps on one round of episodes."""
+    clip: float = 0.3
+    """How far the probability of an action may move in one round."""
+    entropy: float = 0.01
+    """What the policy is paid for staying undecided."""
 
     def __post_init__(self) -> None:
-        for name in ("max_episodes", "max_interventions"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
-        for name in ("max_queries", "max_seconds", "max_batch_size"):
+        counts = ("n_counterfactuals", "batch_rows", "episodes", "updates", "max_episodes", "max_interventions", "epochs")
+        for name in counts:
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
+                raise InvalidInputError(f"{name} must be a whole number from 1, got {getattr(self, name)!r}.")
+        for name in ("max_queries", "max_calls", "max_seconds", "max_batch_size", "reach"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InvalidInputError(f"{name} must be positive or None, got {value!r}.")
-        if not 0 <= self.discount <= 1:
-            raise InvalidInputError(f"discount must be from 0 to 1, got {self.discount!r}.")
-        if not self.learning_rate > 0:
-            raise InvalidInputError(f"learning_rate must be positive, got {self.learning_rate!r}.")
-        for name in ("weight_decay", "proximity_weight"):
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise InvalidInputError(f"{name} must be positive, got {getattr(self, name)!r}.")
+        for name in ("weight_decay", "proximity_weight", "sparsity_weight", "margin", "entropy"):
             if not getattr(self, name) >= 0:
                 raise InvalidInputError(f"{name} must not be negative, got {getattr(self, name)!r}.")
-        if self.on_violation not in ("cap", "discard"):
-            raise InvalidInputError(f"on_violation must be 'cap' or 'discard', got {self.on_violation!r}.")
+        if not 0 <= self.discount <= 1:
+            raise InvalidInputError(f"discount must be from 0 to 1, got {self.discount!r}.")
+        choices = {
+            "algorithm": ("batched", "reinforce"), "shape": ("segments", "to_end"), "on_violation": ("cap", "discard")
+        }  # fmt: skip
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise InvalidInputError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}.")
 
-    def limited(self, max_queries: int | None, max_seconds: float | None) -> SearchSettings:
-        """These settings with other limits, where given."""
-        given = {"max_queries": max_queries, "max_seconds": max_seconds}
-        return replace(self, **{name: limit for name, limit in given.items() if limit is not None})  # type: ignore[arg-type]
+    def given(self, **arguments: object) -> SearchSettings:
+        """These settings with those arguments of a call that are not None."""
+        return replace(self, **{name: value for name, value in arguments.items() if value is not None})  # type: ignore[arg-type]
 
 
-PAPER = SearchSettings()
+PAPER = SearchSettings(
+    algorithm="reinforce",
+    max_queries=None,
+    max_calls=None,
+    sparsity_weight=0.0,
+    shape="to_end",
+    reach=None,
+    margin=0.0,
+    refine=False,
+    max_episodes=100,
+    max_interventions=100,
+    discount=0.99,
+    learning_rate=1e-4,
+    weight_decay=0.0,
+    proximity_weight=1e-3,
+    hidden=(1000, 100),
+)
 """The paper's values (appendix "Hyperparameters") and nothing beyond Algorithm 1."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -5,11 +7,11 @@ from ntdcfe import PAPER, Features
 from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
 from ntdcfe.learner import Transition, algorithm_1, returns, update
-from ntdcfe.policy import Action, Policy
+from ntdcfe.policy import LEAST_STD, Action, PaperPolicy
 from ntdcfe.search import Answer, Search
 from ntdcfe.settings import SearchSettings
 
-SMALL = SearchSettings(algorithm="reinforce", max_episodes=3, max_interventions=4, hidden=(8,))
+SMALL = replace(PAPER, algorithm="reinforce", max_episodes=3, max_interventions=4, hidden=(8,))
 
 
 def search(settings=SMALL, original=None):
@@ -47,7 +49,7 @@ def test_returns_by_hand():
 def test_update_follows_gamma_t_G_grad_ln_pi():
     """A policy of zeros but for its output biases: the gradient of ln pi is known by hand."""
     environment = Environment(np.zeros((2, 1)), Features.continuous(1))
-    policy = Policy(environment, (), torch.Generator())
+    policy = PaperPolicy(environment, (), torch.Generator())
     for parameter in policy.parameters():
         torch.nn.init.zeros_(parameter)
     steps = []
@@ -65,7 +67,7 @@ def test_update_follows_gamma_t_G_grad_ln_pi():
     ]
     update(policy, Record(policy.parameters(), lr=1.0), episode, discount)
 
-    std = np.log(2) + 1e-6  # softplus(0)
+    std = np.log(2) + LEAST_STD  # softplus(0)
     for t, (action, strength, G) in enumerate([(1, 1.0, 0.5 * 0.8), (0, -2.0, 0.8)]):
         d_step = np.array([-0.5, -0.5])
         d_step[action] += 1  # d ln softmax

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from ntdcfe import Continuous, Discrete, Features, OneHot
 from ntdcfe.environment import Environment
-from ntdcfe.policy import Policy
+from ntdcfe.policy import PaperPolicy
 from torch.distributions import Categorical, Normal
 
 FEATURES = Features(
@@ -13,7 +13,7 @@ ENVIRONMENT = Environment(FEATURES.encode(np.tile([0.1, 7.0, 0.3, 0.0, 1.0, 0.5]
 
 
 def policy(seed=0):
-    return Policy(ENVIRONMENT, (16, 8), torch.Generator().manual_seed(seed))
+    return PaperPolicy(ENVIRONMENT, (16, 8), torch.Generator().manual_seed(seed))
 
 
 def states(n):
@@ -71,7 +71,7 @@ def test_the_generator_decides_and_the_global_seed_is_left_alone():
 
 
 def test_sizes_of_the_paper():
-    network = Policy(ENVIRONMENT, (1000, 100), torch.Generator())
+    network = PaperPolicy(ENVIRONMENT, (1000, 100), torch.Generator())
     assert [
         (layer.in_features, layer.out_features) for layer in network.body if isinstance(layer, torch.nn.Linear)
     ] == [

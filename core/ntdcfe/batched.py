@@ -1,0 +1,182 @@
+"""The default search: probe the model, learn from many episodes at once, refine what they find.
+
+As in Algorithm 1 an episode is a chain of interventions from the original that ends at a valid
+state; here `episodes` of them share every call to the model, and the policy is updated by a
+clipped policy gradient with normalised advantages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ntdcfe.environment import Environment
+from ntdcfe.policy import Action, CompactPolicy
+from ntdcfe.refine import refine
+from ntdcfe.search import Asks, Search
+
+# Share of the budget for episodes once something is found; while nothing is, they get most of it.
+SHARE_FOR_EPISODES, SHARE_WHILE_FRUITLESS = 0.3, 0.8
+# After a round without success the steps grow; after every third the reach does, too.
+GROWTH, ROUNDS_BEFORE_WIDENING = 1.5, 3
+# Units that the probe shifts features by.
+PROBE_STRENGTH = 2.0
+
+
+def batched(search: Search) -> Asks:
+    """Probe, learn, refine."""
+    policy = CompactPolicy(search.environment, search.settings.hidden, search.generator)
+    learner = Learner(search, policy)
+    yield from probe(search, learner)
+    yield from episodes(search, learner)
+    if search.settings.refine and len(search.candidates):
+        yield from refine(search)
+
+
+def probe(search: Search, learner: Learner) -> Asks:
+    """One batch of shifts of a feature (a few, where there are many) from a step to the end.
+
+    A warm start: the policy learns from it as from episodes of one intervention.
+    """
+    environment, rng, n = search.environment, search.rng, search.batch_rows
+    movable = learner.policy.features
+    width = max(1, round(len(movable) / 24))
+    group = rng.random((n, len(movable))).argsort(1)[:, :width]
+    moved = np.zeros((n, len(environment.features)), bool)
+    np.put_along_axis(moved, movable[group], True, 1)
+    start = _starts(environment, n, rng)
+    strength = rng.choice([-1.0, 1.0], n) * rng.choice([0.5, 1.0], n) * PROBE_STRENGTH
+    outcome = yield from search.ask(_shifted(environment, start, moved, strength[:, None], rng))
+    if search.settings.learn:
+        gain = outcome.valid / (1 + outcome.cost / outcome.cost.max(initial=1e-12))
+        if outcome.score is not None:
+            gain = gain + outcome.score
+        continuous = ~environment.discrete[movable[group[:, 0]]]  # what a discrete feature was set to is not recorded
+        action = Action(*(torch.from_numpy(a[continuous]) for a in (start, group[:, 0], strength.astype(np.float32))))
+        originals = np.broadcast_to(environment.original, outcome.states[continuous].shape)
+        learner.update(learner.policy.inputs(originals), action, gain[continuous])
+
+
+def _starts(environment: Environment, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Steps to act from ``(n,)``, early ones more often: a change that holds longer finds more."""
+    steps = np.flatnonzero(environment.movable.any(1))
+    return steps[(rng.random(n) ** 2 * len(steps)).astype(int)]
+
+
+def _shifted(
+    environment: Environment,
+    start: NDArray[np.int64],
+    moved: NDArray[np.bool_],
+    strength: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    """The original with features `moved` ``(n, F)`` shifted by `strength` units (discrete: set at random) from `start`."""
+    cells = (np.arange(len(environment.original)) >= start[:, None])[:, :, None] & moved[:, None, :]
+    shifted = environment.original + (strength * environment.units)[:, None, :]
+    for i, choices in enumerate(environment.choices):
+        if choices is not None:
+            shifted[..., i] = rng.choice(choices, len(start))[:, None]
+    return np.where(cells, shifted, environment.original)
+
+
+def many_at_once(search: Search, strength: float) -> Asks:
+    """Shifts of many features together, for when single interventions reach nothing."""
+    environment, rng, n = search.environment, search.rng, search.batch_rows
+    shape = (n, len(environment.features))
+    moved = rng.random(shape) < rng.choice([0.25, 0.5, 1.0], n)[:, None]
+    sign = np.where(rng.random(shape) < rng.choice([0.0, 0.5, 1.0], n)[:, None], -1.0, 1.0)
+    size = strength * rng.choice([0.5, 1.0], n)[:, None]
+    yield from search.ask(_shifted(environment, _starts(environment, n, rng), moved, sign * size, rng))
+
+
+def episodes(search: Search, learner: Learner) -> Asks:
+    """Rounds of episodes; steps, then reach, grow while nothing is found."""
+    settings, candidates = search.settings, search.candidates
+    scale, fruitful, fruitless = 1.0, 0, 0
+    while fruitful < settings.updates:
+        if not search.left(SHARE_FOR_EPISODES if len(candidates) else SHARE_WHILE_FRUITLESS):
+            break
+        yield from learner.play(scale)
+        if len(candidates):
+            fruitful += 1
+            continue
+        fruitless += 1
+        scale *= GROWTH
+        yield from many_at_once(search, PROBE_STRENGTH * scale)
+        if fruitless % ROUNDS_BEFORE_WIDENING == 0:
+            search.environment.widen(GROWTH)
+
+
+class Learner:
+    """Plays episodes with a policy and updates it.
+
+    Parameters
+    ----------
+    search : Search
+    policy : CompactPolicy
+    """
+
+    def __init__(self, search: Search, policy: CompactPolicy) -> None:
+        self.search = search
+        self.policy = policy
+        rate = search.settings.learning_rate
+        # The logits have to learn within a few rounds; the network corrects them with care.
+        network = [policy.shift, *policy.body.parameters()]
+        self.optimizer = torch.optim.Adam(
+            [{"params": [policy.base]}, {"params": network, "lr": rate / 10}],
+            lr=rate,
+            weight_decay=search.settings.weight_decay,
+        )
+
+    def play(self, scale: float) -> Asks:
+        """One round: every episode acts until it is valid or out of interventions; then an update."""
+        search, settings, environment = self.search, self.search.settings, self.search.environment
+        n = min(settings.episodes, search.batch_rows)
+        states = np.repeat(environment.original[None], n, axis=0)
+        alive, last_score = np.arange(n), np.zeros(n)
+        record = []
+        for t in range(settings.max_interventions):
+            inputs = self.policy.inputs(states[alive])
+            with torch.no_grad():
+                action = self.policy(inputs).sample(search.generator)
+            intervention = self.policy.intervention(action, scale * environment.units)
+            outcome = yield from search.ask(environment.transition(states[alive], intervention, environment.discrete))
+            states[alive] = outcome.states
+            # Valid is worth more the nearer it is to the best so far; on the way, a rising score counts.
+            best = search.candidates.best_cost if len(search.candidates) else 1.0
+            reward = outcome.valid * 2 / (1 + outcome.cost / best)
+            if outcome.score is not None:
+                reward = reward + outcome.score - (last_score[alive] if t else outcome.score.min())
+                last_score[alive] = outcome.score
+            record.append((inputs, action, reward, alive))
+            alive = alive[~outcome.valid]
+            if not len(alive):
+                break
+        if settings.learn:
+            gains, following = [], np.zeros(n)
+            for _, _, reward, who in reversed(record):
+                following[who] = reward + settings.discount * following[who]  # G
+                gains.append(following[who].copy())
+            actions = Action(*(torch.cat(column) for column in zip(*(entry[1] for entry in record), strict=True)))
+            self.update(torch.cat([entry[0] for entry in record]), actions, np.concatenate(gains[::-1]))
+        search.report(1 - len(alive) / n)
+
+    def update(self, inputs: torch.Tensor, action: Action, gain: NDArray[np.float64]) -> None:
+        """Clipped policy gradient on the normalised advantage of each action."""
+        if len(gain) < 2 or gain.std() < 1e-6:
+            return
+        settings = self.search.settings
+        advantage = torch.from_numpy(((gain - gain.mean()) / gain.std()).astype(np.float32))
+        with torch.no_grad():
+            before = self.policy(inputs).log_prob(action)
+        for _ in range(settings.epochs):
+            pi = self.policy(inputs)
+            ratio = (pi.log_prob(action) - before).exp()
+            clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+            loss = -torch.min(ratio * advantage, clipped * advantage).mean() - settings.entropy * pi.entropy()
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()

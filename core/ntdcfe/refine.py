@@ -1,0 +1,205 @@
+"""Shrink what was found: fewer cells, smaller changes, still valid.
+
+Descents start from counterfactuals that lead with different features and race for the budget.
+Each descent tries, in one batch, to shrink pieces of its change, to shrink together the pieces that
+could be shrunk one by one, and to rebuild the change from the cells that a regression of recent
+answers finds most efficient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.environment import Environment
+from ntdcfe.search import Answer, Asks, Outcome, Search
+from ntdcfe.surrogate import Surrogate, rebuilt
+
+# Descents that race, and the calls after which the slower half of them goes.
+RACERS, LAP = 4, 5
+# A descent ends after so many calls without a gain of this share.
+PATIENCE, GAIN = 8, 0.003
+# A later race is left when it stalls this far above the best.
+HOPELESS = 1.3
+# How many of the shrinks that held are tried together.
+UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# Candidates that are moved off the boundary at the end.
+SETTLED = 16
+
+
+def refine(search: Search) -> Asks:
+    """Races of descents from ever other starts, then a step back from the boundary."""
+    starts = [entry.state for entry in search.candidates.niches()]
+    finished = 0
+    while starts and search.left():
+        head, starts = starts[: 3 * RACERS], starts[3 * RACERS :]
+        descents = yield from _to_the_boundary(search, np.array(head))
+        # Those that do not race now may do so later.
+        starts = [descent.base for descent in descents[RACERS:]] + starts
+        yield from _race(search, descents[:RACERS], finished)
+        finished += 1
+    yield from _settle(search)
+
+
+def _to_the_boundary(search: Search, bases: NDArray[Any]) -> Generator[NDArray[Any], Answer, list[Descent]]:
+    """Each base scaled back as far as it stays valid: descents, the least costly first."""
+    environment = search.environment
+    tries = max(2, search.batch_rows // len(bases))
+    ratio = np.tile(np.linspace(0.25, 1.0, tries), len(bases))[:, None, None]
+    outcome = yield from search.ask(scaled(environment, np.repeat(bases, tries, axis=0), ratio))
+    descents = []
+    for i in range(len(bases)):
+        mine = _part(outcome, slice(i * tries, (i + 1) * tries))
+        if mine.valid.any():
+            best = np.where(mine.valid, mine.cost, np.inf).argmin()
+            descents.append(Descent(search, mine.states[best], float(mine.cost[best])))
+            descents[-1].surrogate.add(mine.states, mine.valid, mine.score)
+    return sorted(descents, key=lambda descent: descent.cost)
+
+
+def _race(search: Search, racing: list[Descent], finished: int) -> Asks:
+    """Descents share every call; the slower ones drop out."""
+    wanted = search.settings.n_counterfactuals
+    # Several counterfactuals are wanted: each race gets its share of what is left.
+    share = 1.0 if wanted == 1 else min(1.0, (finished + 1) / wanted)
+    best_elsewhere = search.candidates.best_cost if finished else np.inf
+    lap = 0
+    while racing and search.left(share):
+        blocks = [descent.propose(search.batch_rows // len(racing)) for descent in racing]
+        outcome = yield from search.ask(np.concatenate(blocks))
+        stop = np.cumsum([len(block) for block in blocks])
+        for descent, block, end in zip(racing, blocks, stop, strict=True):
+            descent.learn(_part(outcome, slice(end - len(block), end)))
+        lap += 1
+        racing = sorted((d for d in racing if d.stale < PATIENCE), key=lambda descent: descent.cost)
+        if lap % LAP == 0:
+            racing = racing[: max(1, len(racing) // 2)]
+        stalled = racing and lap >= 2 * LAP and racing[0].stale > 1
+        if wanted == 1 and stalled and racing[0].cost > HOPELESS * best_elsewhere:
+            break
+
+
+def _settle(search: Search) -> Asks:
+    """Go a little further than the boundary, so that the answers are no ties."""
+    margin = search.settings.margin
+    if not margin:
+        return
+    nearest = search.candidates.states[:SETTLED]
+    best = np.array([*nearest, *search.candidates.diverse(search.settings.n_counterfactuals)])
+    outcome = yield from search.ask(scaled(search.environment, best, np.full((len(best), 1, 1), 1 + margin)))
+    if outcome.valid.any():
+        search.candidates.replace(outcome.states[outcome.valid])
+
+
+def _part(outcome: Outcome, rows: slice) -> Outcome:
+    score = None if outcome.score is None else outcome.score[rows]
+    return Outcome(outcome.states[rows], outcome.valid[rows], score, outcome.cost[rows])
+
+
+def scaled(environment: Environment, base: NDArray[Any], ratio: NDArray[np.float64]) -> NDArray[Any]:
+    """The change from the original to `base` times `ratio`; a discrete cell goes back below a half."""
+    original = environment.original
+    number = original + ratio * (base - original)
+    if not environment.discrete.any():
+        return number
+    return np.where(environment.discrete, np.where(ratio < 0.5, original, base), number)
+
+
+class Descent:
+    """One counterfactual on its way down.
+
+    Parameters
+    ----------
+    search : Search
+    base : array (K, F)
+        A valid state.
+    cost : float
+    """
+
+    def __init__(self, search: Search, base: NDArray[Any], cost: float) -> None:
+        self.search = search
+        self.base, self.cost = base, cost
+        self.surrogate = Surrogate(search.environment)
+        self.stale = 0
+        self._unions = base[None][:0]
+        self._credit = np.ones(2)  # what shrinking and rebuilding won lately
+
+    def propose(self, n: int) -> NDArray[Any]:
+        """About n states to ask about next ``(n, K, F)``."""
+        environment, rng = self.search.environment, self.search.rng
+        room = max(4, n - len(self._unions))
+        segments = self.search.settings.shape == "segments"
+        share = np.clip(self._credit[1] / self._credit.sum(), 0.25, 0.6)
+        n_rebuilt = int(room * share) if segments and self.surrogate.ready else 0
+        self._ratio = (_shrinks if segments else _suffix_shrinks)(environment, self.base, room - n_rebuilt, rng)
+        blocks = [self._unions, scaled(environment, self.base, self._ratio)]
+        if n_rebuilt:
+            blocks.append(rebuilt(environment, self.base, self.surrogate, n_rebuilt, rng))
+        self._shrunk = slice(len(self._unions), len(self._unions) + len(self._ratio))
+        return np.concatenate(blocks)
+
+    def learn(self, outcome: Outcome) -> None:
+        """Move to the best of what was proposed; what shrank one by one is tried together next."""
+        self.surrogate.add(outcome.states, outcome.valid, outcome.score)
+        better = outcome.valid & (outcome.cost < self.cost - 1e-9)
+        self._unions = self._united(better[self._shrunk], outcome.cost[self._shrunk])
+        self._credit *= 0.8
+        self.stale += 1
+        if better.any():
+            i = np.where(better, outcome.cost, np.inf).argmin()
+            self._credit[int(i >= self._shrunk.stop)] += 1
+            if outcome.cost[i] < self.cost * (1 - GAIN):
+                self.stale = 0
+            self.base, self.cost = outcome.states[i], float(outcome.cost[i])
+
+    def _united(self, held: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[Any]:
+        """The best 2, 3, 4, ... of the shrinks that held, applied together."""
+        order = np.flatnonzero(held)[np.argsort(cost[held], kind="stable")]
+        if len(order) < 2:
+            return self.base[None][:0]
+        least = np.minimum.accumulate(self._ratio[order], axis=0)
+        picked = sorted({min(size, len(order)) - 1 for size in UNIONS})
+        return scaled(self.search.environment, self.base, least[picked])
+
+
+def _shrinks(environment: Environment, base: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """What to multiply the change by ``(n, K, F)``: nothing, or part, of a window or of a random subset of cells."""
+    n_steps, n_features = base.shape
+    changed = base != environment.original
+    cells = np.flatnonzero(changed)
+    step, feature = np.divmod(rng.choice(cells, n), n_features)
+    # A window around a changed cell, of any order of magnitude, on one side or both, of one feature or all.
+    width = (n_steps ** rng.random(n)).astype(int) - (rng.random(n) < 0.5)
+    first = step - np.where(rng.random(n) < 0.33, 0, width)
+    last = step + np.where(rng.random(n) < 0.33, 0, width)
+    in_time = (np.arange(n_steps) >= first[:, None]) & (np.arange(n_steps) <= last[:, None])
+    in_features = (np.arange(n_features) == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
+    factor = np.where(rng.random(n) < 0.5, 0.0, 1 - 0.5 ** rng.uniform(0.3, 5, n))
+    ratio = np.ones((n, n_steps, n_features))
+    subset = rng.random(n) < 0.25
+    windows = np.flatnonzero(~subset)
+    hit = in_time[windows, :, None] & in_features[windows, None, :] & changed
+    ratio[windows] = np.where(hit, factor[windows, None, None], 1.0)
+    of_cells = rng.random((subset.sum(), len(cells))) < (rng.random(subset.sum()) ** 2)[:, None]
+    flat = ratio.reshape(n, -1)
+    flat[np.ix_(subset, cells)] = np.where(of_cells, factor[subset, None], 1.0)
+    return flat.reshape(ratio.shape)
+
+
+def _suffix_shrinks(
+    environment: Environment, base: NDArray[Any], n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Like `_shrinks`, but what is left of a feature's change still holds to the end: start later, or be weaker."""
+    n_steps, n_features = base.shape
+    changed = base != environment.original
+    feature = rng.choice(np.flatnonzero(changed.any(0)), n)
+    first = changed.argmax(0)[feature]
+    later = first + (n_steps - first) ** rng.random(n)
+    cut = (np.arange(n_steps) < later[:, None])[:, :, None]
+    factor = np.where(rng.random(n) < 0.3, 0.0, 1 - 0.5 ** rng.uniform(0.3, 7, n))[:, None, None]
+    change = np.where((rng.random(n) < 0.5)[:, None, None], np.where(cut, 0.0, 1.0), factor)
+    in_features = (np.arange(n_features) == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
+    return np.where(in_features[:, None, :], change, 1.0)

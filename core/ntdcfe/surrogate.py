@@ -1,0 +1,120 @@
+"""A local picture of the model near the boundary: which cells are worth changing.
+
+A ridge regression of the latest answers on the changes that were asked about, smoothed over time
+because neighbouring steps act alike. Its effects are drawn several times with noisy answers, so
+that one batch tries different readings of the same evidence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.environment import Environment
+
+# Answers looked back on, and how many make a regression worth its while.
+MEMORY, ENOUGH = 256, 64
+# Half-width of the moving average over time, and its weight beside the cell itself.
+HALF_WINDOW, SMOOTHNESS = 4, 4.0
+# Noise on answers, ridge as a share of the mean diagonal, and draws.
+NOISE, RIDGE, DRAWS = 0.7, 0.1, 6
+# Units that stand for a limit where the settings take it away.
+UNLIMITED = 10.0
+
+
+class Surrogate:
+    """Remembers answers about states of one environment."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self._changes = np.empty((0, environment.original.size), np.float32)  # in units
+        self._gram = np.empty((0, 0), np.float32)
+        self._answers = np.empty(0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is enough to regress on, from both sides of the boundary."""
+        return len(self._answers) >= ENOUGH and bool(np.ptp(self._answers) > 0)
+
+    def add(self, states: NDArray[Any], valid: NDArray[np.bool_], score: NDArray[np.float64] | None) -> None:
+        """Remember the answers about states ``(n, K, F)``; the oldest are forgotten."""
+        environment = self.environment
+        changes = ((states - environment.original) / environment.units).reshape(len(states), -1).astype(np.float32)
+        answers = np.where(valid, 1.0, -1.0) if score is None else np.clip(4 * (score - 0.5), -1, 1)
+        changes, answers = changes[-MEMORY:], answers[-MEMORY:]
+        self._changes = np.concatenate([self._changes, changes])[-MEMORY:]
+        self._answers = np.concatenate([self._answers, answers])[-MEMORY:]
+        products = self._smoothed(changes) @ self._changes.T
+        n_old = len(self._changes) - len(changes)
+        gram = np.empty((len(self._changes),) * 2, np.float32)
+        gram[:n_old, :n_old] = self._gram[len(self._gram) - n_old :, len(self._gram) - n_old :]
+        gram[n_old:], gram[:, n_old:] = products, products.T
+        self._gram = gram
+
+    def effects(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """How much a unit of change in each cell moves the answer ``(DRAWS, K * F)``."""
+        gram = self._gram - self._gram.mean(0) - self._gram.mean(1)[:, None] + self._gram.mean()
+        answers = self._answers + rng.normal(0, NOISE, (DRAWS, len(self._answers)))
+        answers -= answers.mean(1, keepdims=True)
+        gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram) + 1e-6
+        weights = np.linalg.solve(gram, answers.T.astype(np.float32)).T
+        weights -= weights.mean(1, keepdims=True)
+        return self._smoothed(weights @ self._changes)
+
+    def _smoothed(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cells ``(n, K * F)`` plus their moving averages over time, taken twice."""
+        n_steps, n_features = self.environment.original.shape
+        half = min(HALF_WINDOW, (n_steps - 1) // 2)
+        smooth = cells.reshape(-1, n_steps, n_features)
+        for _ in range(2):
+            padded = np.pad(smooth, ((0, 0), (half + 1, half), (0, 0)), mode="edge").cumsum(1)
+            smooth = (padded[:, 2 * half + 1 :] - padded[:, : -2 * half - 1]) / (2 * half + 1)
+        return cells + SMOOTHNESS * smooth.reshape(cells.shape)
+
+
+def rebuilt(
+    environment: Environment, base: NDArray[Any], surrogate: Surrogate, n: int, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Other changes that should do what that of `base` ``(K, F)`` does, for less ``(n, K, F)``.
+
+    The most efficient part of the present change is kept; cells that promise most for their cost
+    are added, at some share of their reach, until the regression says that the boundary is passed.
+    Discrete cells are kept as they are.
+    """
+
+    def flat(per_cell: NDArray[Any]) -> NDArray[Any]:
+        return np.broadcast_to(per_cell, environment.original.shape).ravel()
+
+    effects = surrogate.effects(rng)
+    original, change = environment.original.ravel(), (base - environment.original).ravel()
+    units, weights, continuous = flat(environment.units), flat(environment.weights), flat(~environment.discrete)
+    changed = change != 0
+
+    # What each cell could add at its limit, and what it would give for its cost.
+    upward = effects > 0
+    room = np.where(upward, flat(environment.high) - original, original - flat(environment.low))
+    room = np.where(flat(environment.movable) & continuous, np.minimum(room, UNLIMITED * units), 0.0)
+    promise = np.abs(effects) * room / units
+    order = np.argsort(-promise / (weights * room / units + environment.sparsity_weight + 1e-12), axis=1)
+
+    # What each changed cell gives for its cost now.
+    held = effects * change / units
+    paid = weights * np.abs(change) / units + environment.sparsity_weight
+    efficiency = np.where(changed, held / np.where(changed, paid, 1.0), -np.inf)
+    rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
+
+    draw = rng.integers(0, len(effects), n)
+    amplitude = rng.choice([0.5, 0.75, 1.0, 1.0], n)[:, None]
+    kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * changed.sum())[:, None]
+    kept |= changed & ~continuous
+    goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)
+    missing = goal - (held[draw] * kept).sum(1)
+    gain = np.take_along_axis(promise[draw] * amplitude * ~kept, order[draw], 1)
+    added = np.zeros_like(kept)
+    np.put_along_axis(added, order[draw], (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0), 1)
+    moved = np.where(upward, room, -room)[draw] * amplitude
+    rows = original + np.where(kept, change, np.where(added, moved, 0.0))
+    return rows.reshape(n, *environment.original.shape)
+

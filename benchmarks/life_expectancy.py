@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import protocol
-
 from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features
 
 RESULTS = Path(__file__).parent / "results"

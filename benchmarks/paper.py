@@ -18,9 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import protocol
-from tqdm import tqdm
-
 from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features, SearchSettings
+from tqdm import tqdm
 
 RESULTS = Path(__file__).parent / "results"
 SEARCHES = {"default": SearchSettings(), "paper": PAPER}
@@ -76,7 +75,11 @@ def run_case(
         explainer = NTDCFE(timed, features_of(dataset), settings=SEARCHES[search], seed=SEED)
         cf = explainer.explain(x, target=1, max_queries=args.max_queries)
         changed = np.zeros(0) if cf.x is None else cf.x - x
-        size = np.where([i in dataset.discrete for i in range(x.shape[1])], changed != 0, np.abs(changed)) if cf.x is not None else changed
+        size = (
+            np.where([i in dataset.discrete for i in range(x.shape[1])], changed != 0, np.abs(changed))
+            if cf.x is not None
+            else changed
+        )
         yield dict(zip(KEY, key, strict=True)) | {
             "found": int(cf.found),
             "proximity": float(size.sum()),
@@ -117,8 +120,15 @@ def summarise(samples: list[dict[str, str]], paper: dict[tuple[str, str], dict[s
             | {"n": len(rows), "success": 100 * found.mean(), "plausibility": 100 * mean["plausible"]}
             | {name: mean[name] for name in ("proximity", "sparsity", "features", "segments", "largest_change")}
             | {name: float(values[name].mean()) for name in ("rows", "calls", "seconds", "model_seconds")}
-            | {"to_optimum": float(values["proximity"][found].sum() / values["optimum"][found].sum()) if found.any() else np.nan}
-            | {f"paper_{name}": theirs.get(name, np.nan) for name in ("success", "plausibility", "proximity", "sparsity")}
+            | {
+                "to_optimum": float(values["proximity"][found].sum() / values["optimum"][found].sum())
+                if found.any()
+                else np.nan
+            }
+            | {
+                f"paper_{name}": theirs.get(name, np.nan)
+                for name in ("success", "plausibility", "proximity", "sparsity")
+            }
         )
     return table
 
@@ -161,7 +171,9 @@ def main() -> None:
     parser.add_argument("--paper", type=Path, help="the paper's figures as CSV; next to the data if not given")
     parser.add_argument("--layout", choices=("published", "true"), default="published")
     parser.add_argument("--cases", nargs="*", default=[], help="ERing/knn, ERing (all models) or /knn (all datasets)")
-    parser.add_argument("--n", type=int, default=30, help="samples a case, evenly spaced over the invalid ones; 0 for all")
+    parser.add_argument(
+        "--n", type=int, default=30, help="samples a case, evenly spaced over the invalid ones; 0 for all"
+    )
     parser.add_argument("--search", nargs="*", choices=tuple(SEARCHES), default=["default"])
     parser.add_argument("--probabilities", action="store_true", help="give the search probabilities, not labels")
     parser.add_argument("--max-queries", type=int, help="rows a sample, in place of the settings'")

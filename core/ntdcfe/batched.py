@@ -73,7 +73,7 @@ def _shifted(
     strength: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """The original with features `moved` ``(n, F)`` shifted by `strength` units (discrete: set at random) from `start`."""
+    """The original with features `moved` ``(n, F)`` shifted by `strength` units from `start`; discrete ones set."""
     cells = (np.arange(len(environment.original)) >= start[:, None])[:, :, None] & moved[:, None, :]
     shifted = environment.original + (strength * environment.units)[:, None, :]
     for i, choices in enumerate(environment.choices):
@@ -125,11 +125,8 @@ class Learner:
         rate = search.settings.learning_rate
         # The logits have to learn within a few rounds; the network corrects them with care.
         network = [policy.shift, *policy.body.parameters()]
-        self.optimizer = torch.optim.Adam(
-            [{"params": [policy.base]}, {"params": network, "lr": rate / 10}],
-            lr=rate,
-            weight_decay=search.settings.weight_decay,
-        )
+        groups: list[dict[str, Any]] = [{"params": [policy.base]}, {"params": network, "lr": rate / 10}]
+        self.optimizer = torch.optim.Adam(groups, lr=rate, weight_decay=search.settings.weight_decay)
 
     def play(self, scale: float) -> Asks:
         """One round: every episode acts until it is valid or out of interventions; then an update."""

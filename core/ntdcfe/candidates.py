@@ -81,7 +81,9 @@ class Candidates:
         if self.plausible is not None and not self.plausible(x[None])[0]:
             self.n_implausible += 1
             return True
-        self._insert(Entry(float(self.environment.cost(x[None])[0]), int(self.environment.sparsity(x[None])[0]), x.copy()))
+        self._insert(
+            Entry(float(self.environment.cost(x[None])[0]), int(self.environment.sparsity(x[None])[0]), x.copy())
+        )
         return True
 
     def extend(self, x: NDArray[Any], cost: NDArray[np.float64]) -> None:
@@ -129,7 +131,9 @@ class Candidates:
     def _leaders(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
         """The least costly row of each niche: the feature that changes most, and whether it rises."""
         environment = self.environment
-        change = np.where(environment.discrete, x != environment.original, (x - environment.original) / environment.units)
+        change = np.where(
+            environment.discrete, x != environment.original, (x - environment.original) / environment.units
+        )
         change *= environment.weights
         feature = np.abs(change).sum(1).argmax(1)
         rises = change[np.arange(len(x)), :, feature].sum(1) > 0

@@ -183,7 +183,10 @@ class Environment:
 
     def cost(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """What the search minimises ``(n,)``: proximity in units, and a price on every changed cell."""
-        proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
+        if (self.units != 1).any():
+            proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
+        else:
+            proximity = self.proximity(x)
         return proximity + self.sparsity_weight * self.sparsity(x)
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:

@@ -14,7 +14,6 @@ from torch.nn import functional
 
 from ntdcfe.environment import Environment, Intervention
 
-
 # The paper leaves the floor of sigma open; much lower, and a collapsed Gaussian has a gradient without bounds.
 LEAST_STD = 0.01
 
@@ -114,7 +113,7 @@ class Policy(nn.Module):
 
     def distribution(self, outputs: Tensor) -> ActionDistribution:
         """The distributions that outputs ``(n, n_outputs)`` describe."""
-        step, feature, mean, std, value = outputs.split(self._sizes, dim=1)
+        step, feature, mean, std, value = outputs.split(self._sizes, dim=1)  # type: ignore[no-untyped-call]
         return ActionDistribution(
             (step + self.step_mask).log_softmax(1),
             feature.log_softmax(1),

@@ -16,8 +16,9 @@ def weighted_l1(
     original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
-    difference = x - original
-    distance = np.where(discrete, difference != 0, np.abs(difference))
+    distance = np.abs(x - original)
+    if discrete.any():
+        distance = np.where(discrete, distance != 0, distance)
     return distance.sum(1) @ weights
 
 

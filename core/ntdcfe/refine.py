@@ -33,34 +33,37 @@ SETTLED = 16
 def refine(search: Search) -> Asks:
     """Races of descents from ever other starts, then a step back from the boundary."""
     starts = [entry.state for entry in search.candidates.niches()]
+    surrogate = Surrogate(search.environment)
     finished = 0
     while starts and search.left():
         head, starts = starts[: 3 * RACERS], starts[3 * RACERS :]
-        descents = yield from _to_the_boundary(search, np.array(head))
+        descents = yield from _to_the_boundary(search, np.array(head), surrogate)
         # Those that do not race now may do so later.
         starts = [descent.base for descent in descents[RACERS:]] + starts
-        yield from _race(search, descents[:RACERS], finished)
+        yield from _race(search, descents[:RACERS], surrogate, finished)
         finished += 1
     yield from _settle(search)
 
 
-def _to_the_boundary(search: Search, bases: NDArray[Any]) -> Generator[NDArray[Any], Answer, list[Descent]]:
+def _to_the_boundary(
+    search: Search, bases: NDArray[Any], surrogate: Surrogate
+) -> Generator[NDArray[Any], Answer, list[Descent]]:
     """Each base scaled back as far as it stays valid: descents, the least costly first."""
     environment = search.environment
     tries = max(2, search.batch_rows // len(bases))
     ratio = np.tile(np.linspace(0.25, 1.0, tries), len(bases))[:, None, None]
     outcome = yield from search.ask(scaled(environment, np.repeat(bases, tries, axis=0), ratio))
+    surrogate.add(outcome.states, outcome.valid, outcome.score)
     descents = []
     for i in range(len(bases)):
         mine = _part(outcome, slice(i * tries, (i + 1) * tries))
         if mine.valid.any():
             best = np.where(mine.valid, mine.cost, np.inf).argmin()
             descents.append(Descent(search, mine.states[best], float(mine.cost[best])))
-            descents[-1].surrogate.add(mine.states, mine.valid, mine.score)
     return sorted(descents, key=lambda descent: descent.cost)
 
 
-def _race(search: Search, racing: list[Descent], finished: int) -> Asks:
+def _race(search: Search, racing: list[Descent], surrogate: Surrogate, finished: int) -> Asks:
     """Descents share every call; the slower ones drop out."""
     wanted = search.settings.n_counterfactuals
     # Several counterfactuals are wanted: each race gets its share of what is left.
@@ -68,8 +71,10 @@ def _race(search: Search, racing: list[Descent], finished: int) -> Asks:
     best_elsewhere = search.candidates.best_cost if finished else np.inf
     lap = 0
     while racing and search.left(share):
-        blocks = [descent.propose(search.batch_rows // len(racing)) for descent in racing]
+        effects = surrogate.effects(search.rng) if surrogate.ready and search.settings.shape == "segments" else None
+        blocks = [descent.propose(search.batch_rows // len(racing), effects) for descent in racing]
         outcome = yield from search.ask(np.concatenate(blocks))
+        surrogate.add(outcome.states, outcome.valid, outcome.score)
         stop = np.cumsum([len(block) for block in blocks])
         for descent, block, end in zip(racing, blocks, stop, strict=True):
             descent.learn(_part(outcome, slice(end - len(block), end)))
@@ -122,28 +127,26 @@ class Descent:
     def __init__(self, search: Search, base: NDArray[Any], cost: float) -> None:
         self.search = search
         self.base, self.cost = base, cost
-        self.surrogate = Surrogate(search.environment)
         self.stale = 0
         self._unions = base[None][:0]
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
 
-    def propose(self, n: int) -> NDArray[Any]:
-        """About n states to ask about next ``(n, K, F)``."""
+    def propose(self, n: int, effects: NDArray[np.float32] | None) -> NDArray[Any]:
+        """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if `effects` are known."""
         environment, rng = self.search.environment, self.search.rng
         room = max(4, n - len(self._unions))
         segments = self.search.settings.shape == "segments"
         share = np.clip(self._credit[1] / self._credit.sum(), 0.25, 0.6)
-        n_rebuilt = int(room * share) if segments and self.surrogate.ready else 0
+        n_rebuilt = 0 if effects is None else int(room * share)
         self._ratio = (_shrinks if segments else _suffix_shrinks)(environment, self.base, room - n_rebuilt, rng)
         blocks = [self._unions, scaled(environment, self.base, self._ratio)]
-        if n_rebuilt:
-            blocks.append(rebuilt(environment, self.base, self.surrogate, n_rebuilt, rng))
+        if effects is not None:
+            blocks.append(rebuilt(environment, self.base, effects, n_rebuilt, rng))
         self._shrunk = slice(len(self._unions), len(self._unions) + len(self._ratio))
         return np.concatenate(blocks)
 
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what shrank one by one is tried together next."""
-        self.surrogate.add(outcome.states, outcome.valid, outcome.score)
         better = outcome.valid & (outcome.cost < self.cost - 1e-9)
         self._unions = self._united(better[self._shrunk], outcome.cost[self._shrunk])
         self._credit *= 0.8
@@ -172,7 +175,7 @@ def _shrinks(environment: Environment, base: NDArray[Any], n: int, rng: np.rando
     cells = np.flatnonzero(changed)
     step, feature = np.divmod(rng.choice(cells, n), n_features)
     # A window around a changed cell, of any order of magnitude, on one side or both, of one feature or all.
-    width = (n_steps ** rng.random(n)).astype(int) - (rng.random(n) < 0.5)
+    width: NDArray[np.int64] = (n_steps ** rng.random(n)).astype(int) - (rng.random(n) < 0.5)
     first = step - np.where(rng.random(n) < 0.33, 0, width)
     last = step + np.where(rng.random(n) < 0.33, 0, width)
     in_time = (np.arange(n_steps) >= first[:, None]) & (np.arange(n_steps) <= last[:, None])

@@ -18,7 +18,6 @@ from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
 from ntdcfe.settings import SearchSettings
 
-
 # Bounds the memory of a batch: at 144 x 963 it has 28 rows.
 VALUES_IN_A_BATCH = 4_000_000
 

@@ -67,7 +67,15 @@ class SearchSettings:
     """What the policy is paid for staying undecided."""
 
     def __post_init__(self) -> None:
-        counts = ("n_counterfactuals", "batch_rows", "episodes", "updates", "max_episodes", "max_interventions", "epochs")
+        counts = (
+            "n_counterfactuals",
+            "batch_rows",
+            "episodes",
+            "updates",
+            "max_episodes",
+            "max_interventions",
+            "epochs",
+        )
         for name in counts:
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
                 raise InvalidInputError(f"{name} must be a whole number from 1, got {getattr(self, name)!r}.")

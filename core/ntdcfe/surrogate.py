@@ -32,6 +32,7 @@ class Surrogate:
         self._changes = np.empty((0, environment.original.size), np.float32)  # in units
         self._gram = np.empty((0, 0), np.float32)
         self._answers = np.empty(0)
+        self._smoother = _smoother(len(environment.original))
 
     @property
     def ready(self) -> bool:
@@ -53,7 +54,7 @@ class Surrogate:
         gram[n_old:], gram[:, n_old:] = products, products.T
         self._gram = gram
 
-    def effects(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def effects(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """How much a unit of change in each cell moves the answer ``(DRAWS, K * F)``."""
         gram = self._gram - self._gram.mean(0) - self._gram.mean(1)[:, None] + self._gram.mean()
         answers = self._answers + rng.normal(0, NOISE, (DRAWS, len(self._answers)))
@@ -64,18 +65,20 @@ class Surrogate:
         return self._smoothed(weights @ self._changes)
 
     def _smoothed(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cells ``(n, K * F)`` plus their moving averages over time, taken twice."""
-        n_steps, n_features = self.environment.original.shape
-        half = min(HALF_WINDOW, (n_steps - 1) // 2)
-        smooth = cells.reshape(-1, n_steps, n_features)
-        for _ in range(2):
-            padded = np.pad(smooth, ((0, 0), (half + 1, half), (0, 0)), mode="edge").cumsum(1)
-            smooth = (padded[:, 2 * half + 1 :] - padded[:, : -2 * half - 1]) / (2 * half + 1)
-        return cells + SMOOTHNESS * smooth.reshape(cells.shape)
+        """Cells ``(n, K * F)`` plus their moving averages over time."""
+        return (self._smoother @ cells.reshape(-1, *self.environment.original.shape)).reshape(cells.shape)
+
+
+def _smoother(n_steps: int) -> NDArray[np.float32]:
+    """What adds to every step its moving average over time, taken twice ``(K, K)``."""
+    distance = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
+    average = (distance <= HALF_WINDOW).astype(np.float32)
+    average /= average.sum(1, keepdims=True)
+    return np.eye(n_steps, dtype=np.float32) + SMOOTHNESS * average @ average.T
 
 
 def rebuilt(
-    environment: Environment, base: NDArray[Any], surrogate: Surrogate, n: int, rng: np.random.Generator
+    environment: Environment, base: NDArray[Any], effects: NDArray[np.float32], n: int, rng: np.random.Generator
 ) -> NDArray[Any]:
     """Other changes that should do what that of `base` ``(K, F)`` does, for less ``(n, K, F)``.
 
@@ -87,7 +90,6 @@ def rebuilt(
     def flat(per_cell: NDArray[Any]) -> NDArray[Any]:
         return np.broadcast_to(per_cell, environment.original.shape).ravel()
 
-    effects = surrogate.effects(rng)
     original, change = environment.original.ravel(), (base - environment.original).ravel()
     units, weights, continuous = flat(environment.units), flat(environment.weights), flat(~environment.discrete)
     changed = change != 0
@@ -117,4 +119,3 @@ def rebuilt(
     moved = np.where(upward, room, -room)[draw] * amplitude
     rows = original + np.where(kept, change, np.where(added, moved, 0.0))
     return rows.reshape(n, *environment.original.shape)
-

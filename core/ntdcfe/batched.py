@@ -18,8 +18,8 @@ from ntdcfe.policy import Action, CompactPolicy
 from ntdcfe.refine import refine
 from ntdcfe.search import Asks, Search
 
-# Share of the budget for episodes once something is found; while nothing is, they get most of it.
-SHARE_FOR_EPISODES, SHARE_WHILE_FRUITLESS = 0.3, 0.8
+# Share of the budget for episodes once something is found; while nothing is, they get all of it.
+SHARE_FOR_EPISODES = 0.3
 # After a round without success the steps grow; after every third the reach does, too.
 GROWTH, ROUNDS_BEFORE_WIDENING = 1.5, 3
 # Units that the probe shifts features by.
@@ -97,7 +97,7 @@ def episodes(search: Search, learner: Learner) -> Asks:
     settings, candidates = search.settings, search.candidates
     scale, fruitful, fruitless = 1.0, 0, 0
     while fruitful < settings.updates:
-        if not search.left(SHARE_FOR_EPISODES if len(candidates) else SHARE_WHILE_FRUITLESS):
+        if not search.left(SHARE_FOR_EPISODES if len(candidates) else 1.0):
             break
         yield from learner.play(scale)
         if len(candidates):

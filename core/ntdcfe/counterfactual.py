@@ -52,15 +52,21 @@ class Counterfactual:
     """Weighted distance from the original to `x`, NaN if there is none."""
     sparsity: int | None
     """How many cells differ; a one-hot group counts once a step."""
+    proximity_in_units: float
+    """The same with every feature in its own unit of change."""
     largest_change: float
-    """The largest change of a continuous cell, NaN if there is no counterfactual."""
+    """The largest change of a continuous cell, in units, NaN if there is no counterfactual."""
+    widened: float
+    """How many times its usual reach the search had to let features go; 1 if it did not."""
     changes: tuple[Change, ...]
     candidates: tuple[NDArray[Any], ...]
-    """Distinct valid counterfactuals, nearest first; `x` is the first."""
+    """Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those."""
     n_queries: int
     """Rows sent to the model."""
     n_calls: int
     """Calls to the model that this instance took part in."""
+    first_found: int | None
+    """Rows it took to the first counterfactual of a batched search."""
     seconds: float
     history: tuple[Update, ...] = field(repr=False)
     features: Features = field(repr=False)
@@ -83,6 +89,8 @@ class Counterfactual:
             return f"No counterfactual found for {self.target}: {why} ({cost})."
         head = f"The model says {self._show(self.present)}. For {self._show(self.prediction)} instead:"
         lines = [f"  - {change}" for change in self.changes]
+        if self.widened > 1:
+            lines.append(f"  (nothing nearer was found: values were let go {self.widened:.3g} times as far as usual)")
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
 
     @staticmethod
@@ -103,8 +111,11 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         value = prediction.outcomes[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    valid = [] if best is None else [best, *(s for s in search.candidates.states if s is not best)]
-    continuous = ~environment.discrete
+    valid = list(job.answers)
+    if job.answers and search.settings.n_counterfactuals == 1 and job.status != "already_target":
+        states = search.candidates.states
+        valid += states[1 + next(i for i, state in enumerate(states) if state is best) :]
+    units = np.where(environment.discrete, np.inf, environment.units)
     return Counterfactual(
         status=job.status,
         original=original,
@@ -114,13 +125,16 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         target=str(job.target),
         proximity=np.nan if best is None else float(environment.proximity(best[None])[0]),
         sparsity=None if best is None else int(environment.sparsity(best[None])[0]),
-        largest_change=np.nan
+        proximity_in_units=np.nan
         if best is None
-        else float(np.abs(best - environment.original)[:, continuous].max(initial=0.0)),
+        else float(environment.cost(best[None])[0] - environment.sparsity_weight * environment.sparsity(best[None])[0]),
+        largest_change=np.nan if best is None else float((np.abs(best - environment.original) / units).max()),
+        widened=1.0 if environment.reach is None else environment.reach / (search.settings.reach or 1.0),
         changes=() if best is None else changes(environment.original, best, features),
         candidates=tuple(as_given(state) for state in valid),
         n_queries=search.n_queries,
         n_calls=search.n_calls,
+        first_found=search.first_found,
         seconds=job.seconds,
         history=tuple(search.history),
         features=features,

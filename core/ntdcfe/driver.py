@@ -127,8 +127,9 @@ class Driver:
         return [job for job in running if job._pending is not None]
 
     def _rows_left(self, job: Job) -> int:
-        # One row is set aside for the last check.
-        return 2**62 if self.max_queries is None else self.max_queries - 1 - job.search.n_queries
+        # Enough rows are set aside for the last check.
+        reserved = job.search.settings.n_counterfactuals
+        return 2**62 if self.max_queries is None else self.max_queries - reserved - job.search.n_queries
 
     def _serve(self, running: list[Job], bar: tqdm[Any]) -> None:
         """One round: ask what every search wants to know, and tell it."""
@@ -154,17 +155,23 @@ class Driver:
             bar.set_postfix(best=f"{running[0].search.candidates.best_proximity:.3g}", refresh=False)
 
     def _last_check(self, jobs: Sequence[Job]) -> None:
-        """Ask the nearest candidates once more; the first that holds is the answer."""
+        """Ask the answers once more; one that does not hold is replaced by the next candidate."""
         for job in jobs:
             if job.status == "already_target":
                 continue
-            for state in job.search.candidates.states:
-                (prediction,) = self._ask([job], [state[None]])
-                if job.target.reached(prediction)[0]:
-                    job.answers, job.prediction = (state,), prediction
+            if job.status == "not_found" and not job.search.left():
+                job.status = "budget_exhausted"
+            wanted = job.search.settings.n_counterfactuals
+            states = job.search.candidates.states if wanted == 1 else job.search.candidates.diverse(wanted)
+            while states and not job.answers:
+                asked, states = states[:wanted], states[wanted:]
+                (prediction,) = self._ask([job], [np.array(asked)])
+                held = np.flatnonzero(job.target.reached(prediction))
+                if len(held):
+                    job.answers = tuple(asked[i] for i in held)
+                    job.prediction = prediction[held[0] : held[0] + 1]
                     if job.status != "interrupted":
                         job.status = "found"
-                    break
 
     def _ask(self, jobs: Sequence[Job], states: Sequence[NDArray[Any]]) -> list[Prediction]:
         """Predictions of each job's states ``(n, K, F)``, in one call for all."""

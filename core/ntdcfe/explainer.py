@@ -220,7 +220,7 @@ class NTDCFE:
             reach=settings.reach,
             sparsity_weight=settings.sparsity_weight,
         )
-        candidates = Candidates(environment, self._plausible_states(features, static))
+        candidates = Candidates(environment, self._plausible_states(features, static), keep=100 if paper else 32)
         search = Search(environment, settings, candidates, self.seed)
         return Job(search, target, algorithm_1 if paper else batched)
 

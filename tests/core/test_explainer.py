@@ -28,7 +28,10 @@ def rule(X):
     return (X[:, -2:, 0].min(1) > 0).astype(int)
 
 
-@pytest.fixture(params=[SMALL_PAPER], ids=["paper"])
+SMALL_DEFAULT = SearchSettings(max_queries=1500)
+
+
+@pytest.fixture(params=[SMALL_PAPER, SMALL_DEFAULT], ids=["paper", "default"])
 def settings(request):
     return request.param
 
@@ -43,8 +46,10 @@ def test_labels_alone_are_enough(settings):
     assert cf.proximity == pytest.approx(np.abs(cf.x - SERIES).sum())
     assert cf.sparsity == (cf.x != SERIES).sum()
     assert all(rule(x[None])[0] == 1 for x in cf.candidates)
-    distances = [np.abs(x - SERIES).sum() for x in cf.candidates]
-    assert distances == sorted(distances)
+    price = settings.sparsity_weight
+    units = np.ones(3)  # of a constant series
+    costs = [np.abs((x - SERIES) / units).sum() + price * (x != SERIES).sum() for x in cf.candidates]
+    assert costs == sorted(costs)
 
 
 def test_the_model_is_counted_exactly(settings):
@@ -278,3 +283,76 @@ def test_errors_of_the_model_are_named():
 
 def test_default_settings_are_used_when_none_are_given():
     assert NTDCFE(rule).settings == SearchSettings()
+
+
+def test_several_counterfactuals_differ_in_what_they_change():
+    def any_of_three(X):
+        return (X[:, -1] > 0).any(1)
+
+    cf = NTDCFE(any_of_three).explain(SERIES, True, n_counterfactuals=3)
+    assert len(cf.candidates) == 3
+    assert all(any_of_three(x[None])[0] for x in cf.candidates)
+    changed = [frozenset(np.flatnonzero((x != SERIES).any(0))) for x in cf.candidates]
+    assert len(set(changed)) == 3
+    np.testing.assert_array_equal(cf.x, cf.candidates[0])
+    assert cf.n_queries <= SearchSettings().max_queries
+
+
+def test_what_is_minimised_is_a_setting():
+    """One cell far off, or a little of everything: the price of a changed cell decides."""
+
+    def total(X):
+        return X.sum((1, 2)) > -6.0  # from -9
+
+    sparse = NTDCFE(total, settings=SearchSettings(sparsity_weight=1.0)).explain(SERIES, True)
+    assert sparse.proximity == pytest.approx(3.0, rel=0.05)
+    assert sparse.sparsity <= 2
+
+
+def test_changes_can_keep_the_papers_shape():
+    settings = SearchSettings(shape="to_end", max_queries=3000)
+    cf = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0, settings=settings).explain(SERIES, True)
+    assert cf.found
+    changed = cf.x != SERIES
+    assert (np.diff(changed.astype(int), axis=0) >= 0).all()
+    assert changed[:, 0].tolist() == [False, False, True, True, True, True]
+    segments = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0).explain(SERIES, True)
+    assert (segments.x != SERIES)[:, 0].tolist() == [False, False, True, True, False, False]
+
+
+def test_reach_is_widened_only_when_nothing_else_succeeds():
+    near = NTDCFE(lambda X: X[:, -1, 0] > 1).explain(SERIES, True)
+    assert near.widened == 1
+    assert near.largest_change <= 3
+    far = NTDCFE(lambda X: X[:, -1, 0] > 20).explain(SERIES, True)
+    assert far.found
+    assert far.widened > 1
+    assert "as far as usual" in str(far)
+
+
+def test_raw_features_are_as_good_as_standardised_ones():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 3))
+    factor, shift = np.array([1e-3, 1.0, 1e3]), np.array([5.0, -2.0, 1e4])
+
+    def standard(X):
+        return (X[:, -3:, 0].mean(1) > 1.5) & (X[:, -3:, 2].mean(1) > 1.5)
+
+    plain = NTDCFE(standard).explain(x, True)
+    raw = NTDCFE(lambda X: standard((X - shift) / factor)).explain(x * factor + shift, True)
+    assert plain.found
+    assert raw.found
+    assert raw.proximity_in_units == pytest.approx(plain.proximity_in_units, rel=0.1)
+
+
+def test_the_answer_is_no_tie():
+    cf = NTDCFE(lambda X: X[:, -1, 0] > 0).explain(SERIES, True)
+    assert cf.x[-1, 0] >= 0.5 * 0.004
+
+
+def test_history_tells_how_the_search_went(settings):
+    history = NTDCFE(rule, settings=settings).explain(SERIES, 1).history
+    assert len(history) >= 1
+    assert all(0 <= update.success_share <= 1 for update in history)
+    rows = [update.n_queries for update in history]
+    assert rows == sorted(rows)

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ntdcfe import NTDCFE, PAPER, Causal, Continuous, Discrete, Features, OneHot
+from ntdcfe import NTDCFE, PAPER, Causal, Continuous, Discrete, Features, OneHot, SearchSettings
 from ntdcfe.proximity import weighted_l1
 
-SEARCHES = {"paper": replace(PAPER, max_episodes=6, max_interventions=8, hidden=(8,), learning_rate=1e-2)}
+SEARCHES = {
+    "paper": replace(PAPER, max_episodes=6, max_interventions=8, hidden=(8,), learning_rate=1e-2),
+    "default": SearchSettings(max_queries=1200),
+    "to the end": SearchSettings(max_queries=1200, shape="to_end"),
+}
 
 roles = st.sampled_from(["actionable", "actionable", "non_actionable", "immutable"])
 weights = st.sampled_from([0.1, 1.0, 10.0])

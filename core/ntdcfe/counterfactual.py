@@ -30,6 +30,10 @@ class Change(NamedTuple):
         return self.text
 
 
+# Runs of a feature that are told one by one.
+MOST_RUNS = 2
+
+
 @dataclass(frozen=True)
 class Counterfactual:
     """What would have to change for the model to decide differently.
@@ -88,10 +92,25 @@ class Counterfactual:
             }[self.status]
             return f"No counterfactual found for {self.target}: {why} ({cost})."
         head = f"The model says {self._show(self.present)}. For {self._show(self.prediction)} instead:"
-        lines = [f"  - {change}" for change in self.changes]
+        lines = [f"  - {sentence}" for sentence in self.sentences()]
         if self.widened > 1:
             lines.append(f"  (nothing nearer was found: values were let go {self.widened:.3g} times as far as usual)")
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
+
+    def sentences(self) -> list[str]:
+        """The changes in words; a feature changed in many places gets one sentence."""
+        by_feature: dict[str, list[Change]] = {}
+        for change in self.changes:
+            by_feature.setdefault(change.feature, []).append(change)
+        told: list[str] = []
+        for name, runs in by_feature.items():
+            if len(runs) <= MOST_RUNS:
+                told += map(str, runs)
+                continue
+            before, after = (np.concatenate([getattr(run, side) for run in runs]) for side in ("before", "after"))
+            where = f" at {len(before)} steps between {runs[0].first_step} and {runs[-1].last_step}"
+            told.append(_in_words(self.features, self.features.index(name), where, before, after))
+        return told
 
     @staticmethod
     def _show(outcome: Any) -> str:
@@ -149,26 +168,24 @@ def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tupl
     for i in np.flatnonzero(edges.any(0)):
         for first, stop in zip(np.flatnonzero(edges[:, i] == 1), np.flatnonzero(edges[:, i] == -1), strict=True):
             before, after = original[first:stop, i].copy(), x[first:stop, i].copy()
-            text = _in_words(features, int(i), int(first), int(stop - 1), before, after, static=len(x) == 1)
+            when = f" at step {first}" if stop - first == 1 else f" from step {first} to {stop - 1}"
+            text = _in_words(features, int(i), "" if len(x) == 1 else when, before, after)
             found.append(Change(features.names[i], int(first), int(stop - 1), before, after, text))
     return tuple(found)
 
 
-def _in_words(
-    features: Features, i: int, first: int, last: int, before: NDArray[Any], after: NDArray[Any], static: bool
-) -> str:
-    feature = features[i]
-    when = "" if static else f" at step {first}" if first == last else f" from step {first} to {last}"
+def _in_words(features: Features, i: int, when: str, before: NDArray[Any], after: NDArray[Any]) -> str:
+    feature, name = features[i], repr(features.names[i])
     if feature.choices is not None:
         verb = "switch" if isinstance(feature, OneHot) else "set"
         old, new = (
-            " / ".join(feature.describe(v) for v in dict.fromkeys(values.tolist())) for values in (before, after)
+            " / ".join(feature.describe(value) for value in dict.fromkeys(values.tolist()))
+            for values in (before, after)
         )
-        return f"{verb} {features.names[i]!r} from {old} to {new}{when}"
+        return f"{verb} {name} from {old} to {new}{when}"
     difference = after - before
     verb = "raise" if (difference > 0).all() else "lower" if (difference < 0).all() else "move"
     size = np.abs(difference)
     by = f"{size.mean():.4g}" + ("" if np.ptp(size) < 5e-4 * size.mean() else " on average")
-    if first == last:
-        return f"{verb} {features.names[i]!r} by {by}{when} (from {before[0]:.4g} to {after[0]:.4g})"
-    return f"{verb} {features.names[i]!r} by {by}{when} (mean {before.mean():.4g} to {after.mean():.4g})"
+    mean = "" if len(before) == 1 else "mean "
+    return f"{verb} {name} by {by}{when} ({mean}{before.mean():.4g} to {after.mean():.4g})"

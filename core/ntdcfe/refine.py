@@ -9,7 +9,7 @@ answers finds most efficient.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from ntdcfe.environment import Environment
 from ntdcfe.search import Answer, Asks, Outcome, Search
 from ntdcfe.surrogate import Surrogate, rebuilt
 
+Descents: TypeAlias = "Generator[NDArray[Any], Answer, list[Descent]]"
+
 # Descents that race, and the calls after which the slower half of them goes.
 RACERS, LAP = 4, 5
 # A descent ends after so many calls without a gain of this share.
 PATIENCE, GAIN = 8, 0.003
-# A later race is left when it stalls this far above the best.
-HOPELESS = 1.3
+# A later race is left when it stalls this far above the best, and the last one is after so many without a gain.
+HOPELESS, BARREN = 1.3, 2
 # How many of the shrinks that held are tried together.
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Candidates that are moved off the boundary at the end.
@@ -31,36 +33,56 @@ SETTLED = 16
 
 
 def refine(search: Search) -> Asks:
-    """Races of descents from ever other starts, then a step back from the boundary."""
+    """Races of descents from different starts, then from mixtures of what they reached; last, off the boundary."""
     starts = [entry.state for entry in search.candidates.niches()]
     surrogate = Surrogate(search.environment)
-    finished = 0
-    while starts and search.left():
-        head, starts = starts[: 3 * RACERS], starts[3 * RACERS :]
-        descents = yield from _to_the_boundary(search, np.array(head), surrogate)
-        # Those that do not race now may do so later.
-        starts = [descent.base for descent in descents[RACERS:]] + starts
-        yield from _race(search, descents[:RACERS], surrogate, finished)
-        finished += 1
+    races = barren = 0
+    while search.left() and barren < BARREN:
+        best = search.candidates.best_cost
+        if starts and races < search.settings.n_counterfactuals:
+            head, starts = starts[: 3 * RACERS], starts[3 * RACERS :]
+            descents = yield from _to_the_boundary(search, np.array(head), surrogate)
+            # Those that do not race now may do so later.
+            starts = [descent.base for descent in descents[RACERS:]] + starts
+        else:
+            descents = yield from _mixtures(search, surrogate)
+        yield from _race(search, descents[:RACERS], surrogate, races)
+        races += 1
+        barren = 0 if search.candidates.best_cost < best * (1 - GAIN) else barren + 1
     yield from _settle(search)
 
 
-def _to_the_boundary(
-    search: Search, bases: NDArray[Any], surrogate: Surrogate
-) -> Generator[NDArray[Any], Answer, list[Descent]]:
+def _to_the_boundary(search: Search, bases: NDArray[Any], surrogate: Surrogate) -> Descents:
     """Each base scaled back as far as it stays valid: descents, the least costly first."""
-    environment = search.environment
     tries = max(2, search.batch_rows // len(bases))
     ratio = np.tile(np.linspace(0.25, 1.0, tries), len(bases))[:, None, None]
-    outcome = yield from search.ask(scaled(environment, np.repeat(bases, tries, axis=0), ratio))
+    outcome = yield from search.ask(scaled(search.environment, np.repeat(bases, tries, axis=0), ratio))
     surrogate.add(outcome.states, outcome.valid, outcome.score)
-    descents = []
-    for i in range(len(bases)):
-        mine = _part(outcome, slice(i * tries, (i + 1) * tries))
-        if mine.valid.any():
-            best = np.where(mine.valid, mine.cost, np.inf).argmin()
-            descents.append(Descent(search, mine.states[best], float(mine.cost[best])))
-    return sorted(descents, key=lambda descent: descent.cost)
+    price = np.where(outcome.valid, outcome.cost, np.inf).reshape(len(bases), tries)
+    best = price.argmin(1) + tries * np.arange(len(bases))
+    return _descents(search, outcome, best[price.min(1) < np.inf])
+
+
+def _mixtures(search: Search, surrogate: Surrogate) -> Descents:
+    """Part of one counterfactual's change with part of another's: a model that adds up may want both."""
+    environment, rng, n = search.environment, search.rng, search.batch_rows
+    pool = np.array([entry.state for entry in search.candidates.niches()[: 3 * RACERS]])
+    # The first is the best of all: it takes part in half of the mixtures.
+    one = np.where(rng.random(n) < 0.5, 0, rng.integers(0, len(pool), n))
+    other = rng.integers(0, len(pool), n)
+    parts = [scaled(environment, pool[i], rng.uniform(0.2, 0.9, (n, 1, 1))) for i in (one, other)]
+    mixed = parts[0] + parts[1] - environment.original
+    if environment.discrete.any():
+        mixed = np.where(environment.discrete, np.where(parts[0] != environment.original, *parts), mixed)
+    outcome = yield from search.ask(mixed)
+    surrogate.add(outcome.states, outcome.valid, outcome.score)
+    return _descents(search, outcome, np.flatnonzero(outcome.valid))
+
+
+def _descents(search: Search, outcome: Outcome, rows: NDArray[np.int64]) -> list[Descent]:
+    """Descents from those rows of an outcome, the least costly first."""
+    order = rows[np.argsort(outcome.cost[rows], kind="stable")]
+    return [Descent(search, outcome.states[i], float(outcome.cost[i])) for i in order]
 
 
 def _race(search: Search, racing: list[Descent], surrogate: Surrogate, finished: int) -> Asks:

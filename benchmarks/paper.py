@@ -144,11 +144,11 @@ def write_tables(table: list[dict[str, object]], stem: Path) -> None:
         return "-" if np.isnan(value) else f"{value:.{digits}f}"
 
     lines = [
-        "Made by `benchmarks/paper.py`; ours / the paper's NTD-CFE. Proximity is L1 (L0 for discrete features), sparsity "
-        "changed cells, both over valid counterfactuals.",
+        "Made by `benchmarks/paper.py`; ours / the paper's NTD-CFE. Proximity is L1 (L0 for discrete features), "
+        "sparsity changed cells, both over valid counterfactuals.",
         "",
-        "| search | answers | case | n | success % | proximity | of the optimum | sparsity | plausible % | features | segments "
-        "| rows | calls | seconds (in the model) |",
+        "| search | answers | case | n | success % | proximity | of the optimum | sparsity | plausible % | features "
+        "| segments | rows | calls | seconds (in the model) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in table:
@@ -166,6 +166,7 @@ def write_tables(table: list[dict[str, object]], stem: Path) -> None:
 
 
 def main() -> None:
+    """Run the cases asked for, then write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the datasets; sktime's downloader if not given")
     parser.add_argument("--paper", type=Path, help="the paper's figures as CSV; next to the data if not given")

@@ -148,6 +148,8 @@ class Learner:
             if outcome.score is not None:
                 reward = reward + outcome.score - (last_score[alive] if t else outcome.score.min())
                 last_score[alive] = outcome.score
+                if settings.learn and not len(search.candidates):
+                    self.update(inputs, action, reward)  # the score alone shows the way: no need to wait
             record.append((inputs, action, reward, alive))
             alive = alive[~outcome.valid]
             if not len(alive):

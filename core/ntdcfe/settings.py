@@ -43,7 +43,7 @@ class SearchSettings:
     """Rows in a probe or a refinement call; fewer for large series."""
     episodes: int = 64
     """Episodes played at once."""
-    updates: int = 5
+    updates: int = 3
     """Rounds of episodes once something is found."""
     max_episodes: int = 100
     """M_E: episodes of Algorithm 1."""

@@ -20,8 +20,8 @@ from ntdcfe.search import Asks, Search
 
 # Share of the budget for episodes once something is found; while nothing is, they get all of it.
 SHARE_FOR_EPISODES = 0.3
-# After a round without success the steps grow; after every third the reach does, too.
-GROWTH, ROUNDS_BEFORE_WIDENING = 1.5, 3
+# After a round without success the steps grow; after every second the reach does, too.
+GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.
 PROBE_STRENGTH = 2.0
 
@@ -107,7 +107,7 @@ def episodes(search: Search, learner: Learner) -> Asks:
         scale *= GROWTH
         yield from many_at_once(search, PROBE_STRENGTH * scale)
         if fruitless % ROUNDS_BEFORE_WIDENING == 0:
-            search.environment.widen(GROWTH)
+            search.environment.widen(WIDENING)
 
 
 class Learner:

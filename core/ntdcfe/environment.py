@@ -111,6 +111,11 @@ class Environment:
                 "no feature is left to change: every one is immutable, non-actionable, or held by its bounds, "
                 "direction or actionable_steps."
             )
+        within = (self.low <= original) & (original <= self.high)
+        # Nothing but limits, which the original keeps: projecting is clipping.
+        self._plain = bool(
+            self.movable.all() and within.all() and not self.discrete.any() and not self.rules and on_violation == "cap"
+        )
         self._rule_outcomes = [rule.outcome(original[None]) for rule in self.rules]
 
     @property
@@ -146,6 +151,8 @@ class Environment:
 
         A proposal that cannot be made to obey falls back on `previous`, the original if not given.
         """
+        if self._plain:
+            return np.clip(proposals, self.low, self.high).astype(self.dtype, copy=False)
         x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
         in_range = self._into_range(x)
         refused = (in_range != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
@@ -191,7 +198,7 @@ class Environment:
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
-        return (x != self.original).sum((1, 2))
+        return np.count_nonzero(x != self.original, axis=(1, 2))
 
 
 def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

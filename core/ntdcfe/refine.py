@@ -24,8 +24,8 @@ Descents: TypeAlias = "Generator[NDArray[Any], Answer, list[Descent]]"
 RACERS, LAP = 4, 5
 # A descent ends after so many calls without a gain of this share.
 PATIENCE, GAIN = 8, 0.003
-# A later race is left when it stalls this far above the best, and the last one is after so many without a gain.
-HOPELESS, BARREN = 1.3, 2
+# Refinement ends after so many races without a gain.
+BARREN = 2
 # How many of the shrinks that held are tried together.
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Candidates that are moved off the boundary at the end.
@@ -33,20 +33,21 @@ SETTLED = 16
 
 
 def refine(search: Search) -> Asks:
-    """Races of descents from different starts, then from mixtures of what they reached; last, off the boundary."""
+    """Races of descents, by turns from other starts and from mixtures of what was reached; last, off the boundary."""
     starts = [entry.state for entry in search.candidates.niches()]
     surrogate = Surrogate(search.environment)
     races = barren = 0
     while search.left() and barren < BARREN:
         best = search.candidates.best_cost
-        if starts and races < search.settings.n_counterfactuals:
+        if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * RACERS], starts[3 * RACERS :]
             descents = yield from _to_the_boundary(search, np.array(head), surrogate)
-            # Those that do not race now may do so later.
-            starts = [descent.base for descent in descents[RACERS:]] + starts
+            beaten = yield from _race(search, descents[:RACERS], surrogate, races)
+            # Those that did not race, or lost, may do so again.
+            starts = [descent.base for descent in [*descents[RACERS:], *beaten]] + starts
         else:
             descents = yield from _mixtures(search, surrogate)
-        yield from _race(search, descents[:RACERS], surrogate, races)
+            yield from _race(search, descents[:RACERS], surrogate, races)
         races += 1
         barren = 0 if search.candidates.best_cost < best * (1 - GAIN) else barren + 1
     yield from _settle(search)
@@ -85,12 +86,13 @@ def _descents(search: Search, outcome: Outcome, rows: NDArray[np.int64]) -> list
     return [Descent(search, outcome.states[i], float(outcome.cost[i])) for i in order]
 
 
-def _race(search: Search, racing: list[Descent], surrogate: Surrogate, finished: int) -> Asks:
-    """Descents share every call; the slower ones drop out."""
+def _race(search: Search, racing: list[Descent], surrogate: Surrogate, races: int) -> Descents:
+    """Descents share every call, and the slower half drops out every lap; returns those that did."""
     wanted = search.settings.n_counterfactuals
     # Several counterfactuals are wanted: each race gets its share of what is left.
-    share = 1.0 if wanted == 1 else min(1.0, (finished + 1) / wanted)
-    best_elsewhere = search.candidates.best_cost if finished else np.inf
+    share = 1.0 if wanted == 1 else min(1.0, (races + 1) / wanted)
+    record = search.candidates.best_cost if races and wanted == 1 else np.inf
+    beaten: list[Descent] = []
     lap = 0
     while racing and search.left(share):
         effects = surrogate.effects(search.rng) if surrogate.ready and search.settings.shape == "segments" else None
@@ -102,11 +104,14 @@ def _race(search: Search, racing: list[Descent], surrogate: Surrogate, finished:
             descent.learn(_part(outcome, slice(end - len(block), end)))
         lap += 1
         racing = sorted((d for d in racing if d.stale < PATIENCE), key=lambda descent: descent.cost)
-        if lap % LAP == 0:
-            racing = racing[: max(1, len(racing) // 2)]
-        stalled = racing and lap >= 2 * LAP and racing[0].stale > 1
-        if wanted == 1 and stalled and racing[0].cost > HOPELESS * best_elsewhere:
-            break
+        if racing and lap % LAP == 0:
+            half = max(1, len(racing) // 2)
+            beaten += racing[half:]
+            racing = racing[:half]
+            # Too far from the best of the races before, less patiently the longer it takes.
+            if racing[0].cost > (1 + LAP / lap) * record:
+                break
+    return beaten
 
 
 def _settle(search: Search) -> Asks:
@@ -191,7 +196,7 @@ class Descent:
 
 
 def _shrinks(environment: Environment, base: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """What to multiply the change by ``(n, K, F)``: nothing, or part, of a window or of a random subset of cells."""
+    """What to multiply the change by ``(n, K, F)``: nothing, or part, of a window, of features, or of random cells."""
     n_steps, n_features = base.shape
     changed = base != environment.original
     cells = np.flatnonzero(changed)
@@ -203,14 +208,18 @@ def _shrinks(environment: Environment, base: NDArray[Any], n: int, rng: np.rando
     in_time = (np.arange(n_steps) >= first[:, None]) & (np.arange(n_steps) <= last[:, None])
     in_features = (np.arange(n_features) == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
     factor = np.where(rng.random(n) < 0.5, 0.0, 1 - 0.5 ** rng.uniform(0.3, 5, n))
-    ratio = np.ones((n, n_steps, n_features))
-    subset = rng.random(n) < 0.25
-    windows = np.flatnonzero(~subset)
-    hit = in_time[windows, :, None] & in_features[windows, None, :] & changed
-    ratio[windows] = np.where(hit, factor[windows, None, None], 1.0)
-    of_cells = rng.random((subset.sum(), len(cells))) < (rng.random(subset.sum()) ** 2)[:, None]
+    # Or any subset: of the features, the more of them there are the likelier, or of the changed cells.
+    n_changed = changed.any(0).sum()
+    kind = rng.random(n)
+    of_features = kind < 0.3 * (1 - 1 / np.sqrt(n_changed))
+    of_cells = ~of_features & (kind > 0.75)
+    in_time[of_features] = True
+    in_features[of_features] = rng.random((of_features.sum(), n_features)) < rng.random(of_features.sum())[:, None]
+    ratio = np.where(in_time[:, :, None] & in_features[:, None, :] & changed, factor[:, None, None], 1.0)
+    picked = rng.random((of_cells.sum(), len(cells))) < (rng.random(of_cells.sum()) ** 2)[:, None]
+    ratio[of_cells] = 1.0
     flat = ratio.reshape(n, -1)
-    flat[np.ix_(subset, cells)] = np.where(of_cells, factor[subset, None], 1.0)
+    flat[np.ix_(of_cells, cells)] = np.where(picked, factor[of_cells, None], 1.0)
     return flat.reshape(ratio.shape)
 
 

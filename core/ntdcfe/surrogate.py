@@ -20,6 +20,8 @@ MEMORY, ENOUGH = 256, 64
 HALF_WINDOW, SMOOTHNESS = 4, 4.0
 # Noise on answers, ridge as a share of the mean diagonal, and draws.
 NOISE, RIDGE, DRAWS = 0.7, 0.1, 6
+# On larger series a regression from so few answers costs more than it tells.
+MOST_CELLS = 20_000
 # Units that stand for a limit where the settings take it away.
 UNLIMITED = 10.0
 
@@ -42,6 +44,8 @@ class Surrogate:
     def add(self, states: NDArray[Any], valid: NDArray[np.bool_], score: NDArray[np.float64] | None) -> None:
         """Remember the answers about states ``(n, K, F)``; the oldest are forgotten."""
         environment = self.environment
+        if environment.original.size > MOST_CELLS:
+            return
         changes = ((states - environment.original) / environment.units).reshape(len(states), -1).astype(np.float32)
         answers = np.where(valid, 1.0, -1.0) if score is None else np.clip(4 * (score - 0.5), -1, 1)
         changes, answers = changes[-MEMORY:], answers[-MEMORY:]

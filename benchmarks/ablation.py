@@ -1,0 +1,112 @@
+"""What each part of the search pays, at equal rows.
+
+    python benchmarks/ablation.py --data DIR [--n 10] [--datasets ERing ...] [--seeds 0 1 2]
+
+For KNN and random forest of every dataset of the protocol, with labels and with probabilities:
+learning off and on (no refinement), then refinement on. Every arm may ask the same number of rows.
+Reported are means over samples and seeds of: success, rows to the first valid counterfactual (the
+whole budget where there is none), the cost (L1 + 0.3 L0) of the best one, and on how many datasets
+learning is ahead. Written to ``results/ablation.md`` and ``.csv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import protocol
+from paper import RESULTS, features_of
+from tqdm import tqdm
+
+from ntdcfe import NTDCFE, SearchSettings
+
+# As many rounds as the rows allow: what the policy has learnt by then is what is compared.
+EPISODES_ONLY = replace(SearchSettings(), refine=False, updates=1000, max_calls=None, margin=0.0)
+ARMS = {
+    "no learning": replace(EPISODES_ONLY, learn=False),
+    "learning": EPISODES_ONLY,
+    "no learning, refined": replace(SearchSettings(), learn=False),
+    "learning, refined": SearchSettings(),
+}
+FIGURES = ("success", "first_found", "cost", "proximity", "sparsity")
+
+
+def run(
+    dataset: protocol.Dataset, model: protocol.Model, samples: np.ndarray, settings: SearchSettings, answers: str,
+    seed: int, rows: int,
+) -> np.ndarray:  # fmt: skip
+    """Figures of every sample (n, len(FIGURES))."""
+    predict = model.predict if answers == "labels" else model.predict_proba
+    explainer = NTDCFE(predict, features_of(dataset), settings=settings, seed=seed)
+    figures = []
+    for cf in explainer.explain_batch(dataset.X[samples], 1, max_queries=rows):
+        cost = cf.proximity + 0.3 * cf.sparsity if cf.sparsity is not None else np.nan
+        sparsity = np.nan if cf.sparsity is None else cf.sparsity
+        figures.append([cf.found, cf.first_found or rows, cost, cf.proximity, sparsity])
+    return np.array(figures, dtype=float)
+
+
+def ahead(rows: list[dict[str, object]], model: str, answers: str, figure: str) -> tuple[int, int]:
+    """On how many datasets learning has the lower figure, without refinement, and of how many."""
+    chosen = [row for row in rows if row["model"] == model and row["answers"] == answers]
+    by_arm = {arm: {row["dataset"]: row[figure] for row in chosen if row["arm"] == arm} for arm in ARMS}
+    pairs = [(by_arm["learning"][d], by_arm["no learning"][d]) for d in by_arm["learning"]]
+    return sum(float(with_) < float(without) for with_, without in pairs), len(pairs)  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Run every arm and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--datasets", nargs="*", default=list(protocol.DATASETS))
+    parser.add_argument("--n", type=int, default=10)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+
+    rows: list[dict[str, object]] = []
+    work = [(d, m, a) for d in args.datasets for m in ("knn", "random_forest") for a in ("labels", "probabilities")]
+    for name, model_name, answers in tqdm(work):
+        dataset = protocol.load(name, args.data)
+        model = protocol.fit_model(dataset, model_name)
+        samples = protocol.evenly_spaced(protocol.invalid_samples(dataset, model), args.n)
+        for arm, settings in ARMS.items():
+            runs = [run(dataset, model, samples, settings, answers, seed, args.rows) for seed in args.seeds]
+            figures = np.nanmean(np.concatenate(runs), axis=0)
+            key = {"dataset": name, "model": model_name, "answers": answers, "arm": arm}
+            rows.append(key | dict(zip(FIGURES, figures.round(4).tolist(), strict=True)))
+
+    args.out.mkdir(parents=True, exist_ok=True)
+    with (args.out / "ablation.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    lines = [
+        f"Made by `benchmarks/ablation.py`: {args.n} samples a case, seeds {args.seeds}, {args.rows} rows each; cost is "
+        "L1 + 0.3 L0.",
+        "",
+        "| dataset | model | answers | arm | success | rows to the first | cost of the best | proximity | sparsity |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        f = {k: float(row[k]) for k in FIGURES}  # type: ignore[arg-type]
+        lines.append(
+            f"| {row['dataset']} | {row['model']} | {row['answers']} | {row['arm']} | {100 * f['success']:.0f}% "
+            f"| {f['first_found']:.0f} | {f['cost']:.1f} | {f['proximity']:.1f} | {f['sparsity']:.1f} |"
+        )
+    lines += ["", "Datasets on which learning is ahead of no learning, both without refinement:", ""]
+    for model_name in ("knn", "random_forest"):
+        for answers in ("labels", "probabilities"):
+            first, n = ahead(rows, model_name, answers, "first_found")
+            best, _ = ahead(rows, model_name, answers, "cost")
+            lines.append(f"- {model_name}, {answers}: fewer rows to the first on {first} of {n}, nearer best on {best} of {n}.")
+    (args.out / "ablation.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""A synthetic set of the shape of PEMS-SF, 144 x 963: success, memory, seconds.
+
+    python benchmarks/scale.py [--n 5] [--models rule_1 rule_2 random_forest]
+
+Standard normal series smoothed over time; the rules are those of PEMS-SF (features 0, 99, 299, last
+51 steps), the forest is fitted on the label "feature 0 is high in the afternoon". Written to
+``results/scale.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+import protocol
+from sklearn.ensemble import RandomForestClassifier
+from tqdm import tqdm
+
+from ntdcfe import NTDCFE, Features
+
+RESULTS = Path(__file__).parent / "results"
+N_SERIES, N_STEPS, N_FEATURES = 120, 144, 963
+
+
+def synthetic(seed: int = 0) -> np.ndarray:
+    """Series (n, K, D), smooth in time, standardised per feature."""
+    rng = np.random.default_rng(seed)
+    walk = rng.normal(size=(N_SERIES, N_STEPS, N_FEATURES)).cumsum(axis=1)
+    walk -= walk.mean(axis=1, keepdims=True)
+    return walk / walk.std(axis=(0, 1))
+
+
+def main() -> None:
+    """Explain a few samples of each model and write what it took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=5)
+    parser.add_argument("--models", nargs="*", default=["rule_1", "rule_2", "random_forest"])
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+
+    X = synthetic()
+    rules = protocol.SPECS["PEMS-SF"].rules
+    y = X[:, 72:, :8].mean((1, 2)) > np.median(X[:, 72:, :8].mean((1, 2)))
+    lines = [
+        "Synthetic 144 x 963, labels only, default settings; made by `benchmarks/scale.py`. Memory is the peak of the "
+        "whole process, data and model included.",
+        "",
+        "| model | n | success % | proximity / optimum | sparsity | rows | calls | seconds a sample (most) | peak memory, MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in args.models:
+        if name == "random_forest":
+            forest = RandomForestClassifier(100, random_state=0).fit(X.reshape(len(X), -1), y)
+
+            def predict(rows: np.ndarray, forest: RandomForestClassifier = forest) -> np.ndarray:
+                return forest.predict(rows.reshape(len(rows), -1)).astype(int)
+        else:
+            predict = rules[name].predict
+        invalid = np.flatnonzero(predict(X) == 0)
+        explainer = NTDCFE(predict, Features.continuous(N_FEATURES, scale=1.0))
+        cfs, seconds = [], []
+        for i in tqdm(protocol.evenly_spaced(invalid, args.n), desc=name):
+            started = time.perf_counter()
+            cfs.append(explainer.explain(X[i], 1))
+            seconds.append(time.perf_counter() - started)
+        found = [cf for cf in cfs if cf.found]
+        ratio = "-"
+        if name in rules:
+            best = sum(float(rules[name].optimum(cf.original[None])[0]) for cf in found)
+            ratio = f"{sum(cf.proximity for cf in found) / best:.2f}"
+        lines.append(
+            f"| {name} | {len(cfs)} | {100 * len(found) / len(cfs):.0f} | {ratio} "
+            f"| {np.mean([cf.sparsity for cf in found]):.0f} | {np.mean([cf.n_queries for cf in cfs]):.0f} "
+            f"| {np.mean([cf.n_calls for cf in cfs]):.0f} | {np.mean(seconds):.1f} ({max(seconds):.1f}) "
+            f"| {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} |"
+        )
+        print(lines[-1], flush=True)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "scale.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

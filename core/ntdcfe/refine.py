@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.environment import Environment
 from ntdcfe.search import Answer, Asks, Outcome, Search
-from ntdcfe.surrogate import Surrogate, rebuilt
+from ntdcfe.surrogate import UNLIMITED, Surrogate, rebuilt
 
 Descents: TypeAlias = "Generator[NDArray[Any], Answer, list[Descent]]"
 
@@ -34,6 +34,7 @@ SETTLED = 16
 
 def refine(search: Search) -> Asks:
     """Races of descents, by turns from other starts and from mixtures of what was reached; last, off the boundary."""
+    yield from _extremes(search)
     starts = [entry.state for entry in search.candidates.niches()]
     surrogate = Surrogate(search.environment)
     races = barren = 0
@@ -51,6 +52,22 @@ def refine(search: Search) -> Asks:
         races += 1
         barren = 0 if search.candidates.best_cost < best * (1 - GAIN) else barren + 1
     yield from _settle(search)
+
+
+def _extremes(search: Search) -> Asks:
+    """Single features at the ends of their reach throughout: does one of them do it alone?"""
+    environment, rng = search.environment, search.rng
+    features = np.flatnonzero(environment.movable.any(0))
+    ends = rng.permutation(np.tile(features, 2) + len(environment.features) * np.repeat([0, 1], len(features)))
+    upward, feature = np.divmod(ends[: search.batch_rows], len(environment.features))
+    limit = np.where((upward == 1)[:, None], environment.high[:, feature].T, environment.low[:, feature].T)  # (n, K)
+    now, furthest = environment.original[:, feature].T, UNLIMITED * environment.units[feature, None]
+    limit = np.clip(limit, now - furthest, now + furthest)
+    for i in np.flatnonzero(environment.discrete[feature]):
+        limit[i] = rng.choice(environment.choices[feature[i]])  # type: ignore[arg-type]
+    proposals = np.repeat(environment.original[None], len(feature), axis=0)
+    proposals[np.arange(len(feature)), :, feature] = limit
+    yield from search.ask(proposals)
 
 
 def _to_the_boundary(search: Search, bases: NDArray[Any], surrogate: Surrogate) -> Descents:

@@ -74,8 +74,11 @@ class Search:
 
     @property
     def batch_rows(self) -> int:
-        """Rows in a batch: as set, fewer for series so large that they would fill the memory."""
-        return int(np.clip(VALUES_IN_A_BATCH // self.environment.original.size, 16, self.settings.batch_rows))
+        """Rows in a batch: as set, fewer where the budget allows more calls than rows for them, or memory is short."""
+        settings = self.settings
+        affordable = (settings.max_queries or np.inf) // (settings.max_calls or np.inf) or np.inf
+        fitting = VALUES_IN_A_BATCH // self.environment.original.size
+        return int(min(settings.batch_rows, max(16, min(affordable, fitting))))
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import protocol
+from ntdcfe import NTDCFE, SearchSettings
 from paper import RESULTS, features_of
 from tqdm import tqdm
-
-from ntdcfe import NTDCFE, SearchSettings
 
 # As many rounds as the rows allow: what the policy has learnt by then is what is compared.
 EPISODES_ONLY = replace(SearchSettings(), refine=False, updates=1000, max_calls=None, margin=0.0)
@@ -103,7 +102,9 @@ def main() -> None:
         for answers in ("labels", "probabilities"):
             first, n = ahead(rows, model_name, answers, "first_found")
             best, _ = ahead(rows, model_name, answers, "cost")
-            lines.append(f"- {model_name}, {answers}: fewer rows to the first on {first} of {n}, nearer best on {best} of {n}.")
+            lines.append(
+                f"- {model_name}, {answers}: fewer rows to the first on {first} of {n}, nearer best on {best} of {n}."
+            )
     (args.out / "ablation.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

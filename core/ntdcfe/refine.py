@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.environment import Environment
 from ntdcfe.search import Answer, Asks, Outcome, Search
-from ntdcfe.surrogate import UNLIMITED, Surrogate, rebuilt
+from ntdcfe.surrogate import UNLIMITED, Promises, Surrogate, promises, rebuilt
 
 Descents: TypeAlias = "Generator[NDArray[Any], Answer, list[Descent]]"
 
@@ -25,7 +25,7 @@ RACERS, LAP = 4, 5
 # A descent ends after so many calls without a gain of this share.
 PATIENCE, GAIN = 8, 0.003
 # Refinement ends after so many races without a gain.
-BARREN = 2
+BARREN = 5
 # How many of the shrinks that held are tried together.
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Candidates that are moved off the boundary at the end.
@@ -112,8 +112,10 @@ def _race(search: Search, racing: list[Descent], surrogate: Surrogate, races: in
     beaten: list[Descent] = []
     lap = 0
     while racing and search.left(share):
-        effects = surrogate.effects(search.rng) if surrogate.ready and search.settings.shape == "segments" else None
-        blocks = [descent.propose(search.batch_rows // len(racing), effects) for descent in racing]
+        known = None
+        if surrogate.ready and search.settings.shape == "segments":
+            known = promises(search.environment, surrogate.effects(search.rng))
+        blocks = [descent.propose(search.batch_rows // len(racing), known) for descent in racing]
         outcome = yield from search.ask(np.concatenate(blocks))
         surrogate.add(outcome.states, outcome.valid, outcome.score)
         stop = np.cumsum([len(block) for block in blocks])
@@ -175,17 +177,17 @@ class Descent:
         self._unions = base[None][:0]
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
 
-    def propose(self, n: int, effects: NDArray[np.float32] | None) -> NDArray[Any]:
-        """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if `effects` are known."""
+    def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
+        """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
         environment, rng = self.search.environment, self.search.rng
         room = max(4, n - len(self._unions))
         segments = self.search.settings.shape == "segments"
         share = np.clip(self._credit[1] / self._credit.sum(), 0.25, 0.6)
-        n_rebuilt = 0 if effects is None else int(room * share)
+        n_rebuilt = 0 if known is None else int(room * share)
         self._ratio = (_shrinks if segments else _suffix_shrinks)(environment, self.base, room - n_rebuilt, rng)
         blocks = [self._unions, scaled(environment, self.base, self._ratio)]
-        if effects is not None:
-            blocks.append(rebuilt(environment, self.base, effects, n_rebuilt, rng))
+        if known is not None:
+            blocks.append(rebuilt(environment, self.base, known, n_rebuilt, rng))
         self._shrunk = slice(len(self._unions), len(self._unions) + len(self._ratio))
         return np.concatenate(blocks)
 

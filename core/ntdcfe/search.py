@@ -83,7 +83,8 @@ class Search:
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
-        return self.n_queries < share * rows and self.n_calls < share * calls
+        # Two calls are set aside: for the step off the boundary, and for the last check.
+        return self.n_queries < share * rows and self.n_calls < share * (calls - 2)
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""

@@ -17,7 +17,7 @@ class SearchSettings:
     """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 105
+    max_calls: int | None = 100
     """Most batches a batched search plans with; None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
@@ -25,7 +25,7 @@ class SearchSettings:
     """Most rows in one call to the model; None for no limit."""
     n_counterfactuals: int = 1
     """How many counterfactuals, differing in what they change, are wanted."""
-    sparsity_weight: float = 0.3
+    sparsity_weight: float = 0.2
     """What a changed cell costs beside its proximity in units."""
     shape: Literal["segments", "to_end"] = "segments"
     """Whether changes may be any segments, or hold from a step to the end as in the paper."""

@@ -7,7 +7,7 @@ that one batch tries different readings of the same evidence.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,34 @@ def _smoother(n_steps: int) -> NDArray[np.float32]:
     return np.eye(n_steps, dtype=np.float32) + SMOOTHNESS * average @ average.T
 
 
+class Promises(NamedTuple):
+    """What the cells could do, for every draw of their effects ``(DRAWS, K * F)``.
+
+    `move` is the change to the limit that helps, `gain` what it would add, `order` the cells by
+    gain for their cost.
+    """
+
+    effects: NDArray[np.float32]
+    move: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+
+def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises:
+    """What continuous cells that may be moved promise; others nothing."""
+    units, weights = _flat(environment, environment.units), _flat(environment, environment.weights)
+    original = environment.original.ravel()
+    free = (environment.movable & ~environment.discrete).ravel()
+    up = np.where(free, np.minimum(environment.high.ravel() - original, UNLIMITED * units), 0.0)
+    down = np.where(free, np.minimum(original - environment.low.ravel(), UNLIMITED * units), 0.0)
+    room = np.where(effects > 0, up, down)
+    gain = np.abs(effects) * room / units
+    order = np.argsort(-gain / (weights * room / units + environment.sparsity_weight + 1e-12), axis=1)
+    return Promises(effects, np.where(effects > 0, up, -down), gain, order)
+
+
 def rebuilt(
-    environment: Environment, base: NDArray[Any], effects: NDArray[np.float32], n: int, rng: np.random.Generator
+    environment: Environment, base: NDArray[Any], known: Promises, n: int, rng: np.random.Generator
 ) -> NDArray[Any]:
     """Other changes that should do what that of `base` ``(K, F)`` does, for less ``(n, K, F)``.
 
@@ -90,36 +116,31 @@ def rebuilt(
     are added, at some share of their reach, until the regression says that the boundary is passed.
     Discrete cells are kept as they are.
     """
-
-    def flat(per_cell: NDArray[Any]) -> NDArray[Any]:
-        return np.broadcast_to(per_cell, environment.original.shape).ravel()
-
     original, change = environment.original.ravel(), (base - environment.original).ravel()
-    units, weights, continuous = flat(environment.units), flat(environment.weights), flat(~environment.discrete)
+    units, weights = _flat(environment, environment.units), _flat(environment, environment.weights)
     changed = change != 0
 
-    # What each cell could add at its limit, and what it would give for its cost.
-    upward = effects > 0
-    room = np.where(upward, flat(environment.high) - original, original - flat(environment.low))
-    room = np.where(flat(environment.movable) & continuous, np.minimum(room, UNLIMITED * units), 0.0)
-    promise = np.abs(effects) * room / units
-    order = np.argsort(-promise / (weights * room / units + environment.sparsity_weight + 1e-12), axis=1)
-
     # What each changed cell gives for its cost now.
-    held = effects * change / units
+    held = known.effects * (change / units)
     paid = weights * np.abs(change) / units + environment.sparsity_weight
     efficiency = np.where(changed, held / np.where(changed, paid, 1.0), -np.inf)
-    rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
+    rank = np.empty(efficiency.shape, dtype=int)
+    np.put_along_axis(rank, np.argsort(-efficiency, axis=1), np.arange(len(original))[None], 1)
 
-    draw = rng.integers(0, len(effects), n)
+    draw = rng.integers(0, len(held), n)
     amplitude = rng.choice([0.5, 0.75, 1.0, 1.0], n)[:, None]
     kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * changed.sum())[:, None]
-    kept |= changed & ~continuous
+    kept |= changed & _flat(environment, environment.discrete)
     goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)
     missing = goal - (held[draw] * kept).sum(1)
-    gain = np.take_along_axis(promise[draw] * amplitude * ~kept, order[draw], 1)
+    order = known.order[draw]
+    gain = np.take_along_axis(known.gain[draw] * amplitude * ~kept, order, 1)
     added = np.zeros_like(kept)
-    np.put_along_axis(added, order[draw], (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0), 1)
-    moved = np.where(upward, room, -room)[draw] * amplitude
-    rows = original + np.where(kept, change, np.where(added, moved, 0.0))
+    np.put_along_axis(added, order, (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0), 1)
+    rows = original + np.where(kept, change, np.where(added, known.move[draw] * amplitude, 0.0))
     return rows.reshape(n, *environment.original.shape)
+
+
+def _flat(environment: Environment, per_feature: NDArray[Any]) -> NDArray[Any]:
+    """One value a feature ``(F,)`` as one a cell ``(K * F,)``."""
+    return np.tile(per_feature, len(environment.original))

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import protocol
-from ntdcfe import NTDCFE, SearchSettings
 from paper import RESULTS, features_of
 from tqdm import tqdm
+
+from ntdcfe import NTDCFE, SearchSettings
 
 # As many rounds as the rows allow: what the policy has learnt by then is what is compared.
 EPISODES_ONLY = replace(SearchSettings(), refine=False, updates=1000, max_calls=None, margin=0.0)

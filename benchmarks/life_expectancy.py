@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import protocol
+
 from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features, SearchSettings
 
 RESULTS = Path(__file__).parent / "results"

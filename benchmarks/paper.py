@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import protocol
-from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features, SearchSettings
 from tqdm import tqdm
+
+from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features, SearchSettings
 
 RESULTS = Path(__file__).parent / "results"
 SEARCHES = {"default": SearchSettings(), "paper": PAPER}

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import protocol
-from ntdcfe import NTDCFE
 from paper import RESULTS
 from tqdm import tqdm
+
+from ntdcfe import NTDCFE
 
 
 def main() -> None:

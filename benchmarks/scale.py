@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import protocol
-from ntdcfe import NTDCFE, Features
 from sklearn.ensemble import RandomForestClassifier
 from tqdm import tqdm
+
+from ntdcfe import NTDCFE, Features
 
 RESULTS = Path(__file__).parent / "results"
 N_SERIES, N_STEPS, N_FEATURES = 120, 144, 963

@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import protocol
-from ntdcfe import NTDCFE, PAPER, SearchSettings
 from paper import RESULTS, TimedModel, features_of
 from tqdm import tqdm
+
+from ntdcfe import NTDCFE, PAPER, SearchSettings
 
 
 def main() -> None:

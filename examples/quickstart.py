@@ -8,10 +8,10 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from ntdcfe import NTDCFE, Features
 from sklearn.ensemble import RandomForestClassifier
 from sktime.datasets import load_basic_motions
 
+from ntdcfe import NTDCFE, Features
 from ntdcfe_plugins.plot import plot_counterfactual
 
 matplotlib.use("Agg")  # draws into a file, also where there is no screen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from ntdcfe import Counterfactual
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from ntdcfe import Causal, Continuous, Discrete, Features, Intervention, InvalidInputError
 from ntdcfe.environment import Environment
 from ntdcfe.proximity import reward, weighted_l1

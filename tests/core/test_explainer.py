@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from ntdcfe import (
     NTDCFE,
     PAPER,

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from ntdcfe import Continuous, Discrete, Features, InvalidInputError, OneHot
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+
 from ntdcfe import PAPER, Features
 from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment

@@ -1,9 +1,10 @@
 import numpy as np
 import torch
+from torch.distributions import Categorical, Normal
+
 from ntdcfe import Continuous, Discrete, Features, OneHot
 from ntdcfe.environment import Environment
 from ntdcfe.policy import PaperPolicy
-from torch.distributions import Categorical, Normal
 
 FEATURES = Features(
     [Continuous(), Discrete([5, 7, 9]), Continuous(role="immutable"), OneHot(2), Continuous()],

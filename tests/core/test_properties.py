@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from ntdcfe import NTDCFE, PAPER, Causal, Continuous, Discrete, Features, OneHot, SearchSettings
 from ntdcfe.proximity import weighted_l1
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ntdcfe.environment import Environment
+from ntdcfe.environment import Environment, hold_to_end
 from ntdcfe.policy import Action, CompactPolicy
 from ntdcfe.refine import refine
 from ntdcfe.search import Asks, Search
@@ -27,12 +27,14 @@ PROBE_STRENGTH = 2.0
 
 
 def batched(search: Search) -> Asks:
-    """Probe, learn, refine."""
+    """Probe, learn, refine; where the user's own transition says what can be done, its interventions alone."""
     policy = CompactPolicy(search.environment, search.settings.hidden, search.generator)
     learner = Learner(search, policy)
-    yield from probe(search, learner)
-    yield from episodes(search, learner)
-    if search.settings.refine and len(search.candidates):
+    free = search.environment.transition is hold_to_end
+    if free:
+        yield from probe(search, learner)
+    yield from episodes(search, learner, free)
+    if free and search.settings.refine and len(search.candidates):
         yield from refine(search)
 
 
@@ -92,7 +94,7 @@ def many_at_once(search: Search, strength: float) -> Asks:
     yield from search.ask(_shifted(environment, _starts(environment, n, rng), moved, sign * size, rng))
 
 
-def episodes(search: Search, learner: Learner) -> Asks:
+def episodes(search: Search, learner: Learner, free: bool) -> Asks:
     """Rounds of episodes; steps, then reach, grow while nothing is found."""
     settings, candidates = search.settings, search.candidates
     scale, fruitful, fruitless = 1.0, 0, 0
@@ -105,7 +107,8 @@ def episodes(search: Search, learner: Learner) -> Asks:
             continue
         fruitless += 1
         scale *= GROWTH
-        yield from many_at_once(search, PROBE_STRENGTH * scale)
+        if free:
+            yield from many_at_once(search, PROBE_STRENGTH * scale)
         if fruitless % ROUNDS_BEFORE_WIDENING == 0:
             search.environment.widen(WIDENING)
 
@@ -140,7 +143,8 @@ class Learner:
             with torch.no_grad():
                 action = self.policy(inputs).sample(search.generator)
             intervention = self.policy.intervention(action, scale * environment.units)
-            outcome = yield from search.ask(environment.transition(states[alive], intervention, environment.discrete))
+            proposals = environment.transition(states[alive], intervention, environment.discrete)
+            outcome = yield from search.ask(proposals, states[alive])
             states[alive] = outcome.states
             # Valid is worth more the nearer it is to the best so far; on the way, a rising score counts.
             best = search.candidates.best_cost if len(search.candidates) else 1.0

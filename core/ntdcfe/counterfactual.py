@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.driver import Job, Status
 from ntdcfe.features import Features, OneHot
+from ntdcfe.predictor import Prediction
 from ntdcfe.search import Update
 
 
@@ -47,7 +48,7 @@ class Counterfactual:
     x: NDArray[Any] | None
     """The counterfactual, checked against the model; None if there is none."""
     present: Any
-    """The model's outcome for the original: a label, or a value."""
+    """The model's outcome for the original: a label, or a value; None if it was interrupted before."""
     prediction: Any
     """The model's outcome for `x`, None if there is none."""
     target: str
@@ -126,7 +127,9 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         columns = features.decode(state).reshape(original.shape)
         return columns.copy() if columns is state or columns.base is state else columns
 
-    def outcome(prediction: Any) -> Any:
+    def outcome(prediction: Prediction | None) -> Any:
+        if prediction is None:
+            return None
         value = prediction.outcomes[0]
         return value.item() if isinstance(value, np.generic) else value
 
@@ -140,7 +143,7 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         original=original,
         x=None if best is None else as_given(best),
         present=outcome(job.present),
-        prediction=None if best is None else outcome(job.prediction),
+        prediction=outcome(job.prediction),
         target=str(job.target),
         proximity=np.nan if best is None else float(environment.proximity(best[None])[0]),
         sparsity=None if best is None else int(environment.sparsity(best[None])[0]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -72,7 +72,7 @@ class Driver:
     max_queries : int, optional
         Most rows for each instance, the first look and the last check included.
     max_seconds : float, optional
-        Most seconds for all of it.
+        Most seconds from now, for all that is run.
     progress : bool
         Whether to show a bar of rows.
     """
@@ -82,22 +82,26 @@ class Driver:
     max_queries: int | None = None
     max_seconds: float | None = None
     progress: bool = False
+    interrupted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Bring every job to its end; jobs share calls, and nothing else."""
         started = time.monotonic()
-        deadline = None if self.max_seconds is None else started + self.max_seconds
         with tqdm(total=self._total(jobs), unit="row", desc="searching", disable=not self.progress) as bar:
             try:
                 self._first_look(jobs)
                 running = [job for job in jobs if job.status == "not_found"]
                 for job in running:
                     job.resume(None)
-                while running := self._within_limits(running, deadline):
+                while running := self._within_limits(running):
                     self._serve(running, bar)
                     for job in running:
                         job.seconds = time.monotonic() - started
             except KeyboardInterrupt:
+                self.interrupted = True
                 for job in jobs:
                     if job.present is None:
                         raise
@@ -118,9 +122,9 @@ class Driver:
                 job.status, job.prediction = "already_target", prediction
                 job.answers = (job.search.environment.original,)
 
-    def _within_limits(self, running: list[Job], deadline: float | None) -> list[Job]:
+    def _within_limits(self, running: list[Job]) -> list[Job]:
         """The jobs that still ask and may."""
-        out_of_time = deadline is not None and time.monotonic() >= deadline
+        out_of_time = time.monotonic() >= self._deadline
         for job in running:
             if job._pending is not None and (out_of_time or self._rows_left(job) <= 0):
                 job.stop("budget_exhausted")

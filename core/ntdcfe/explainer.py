@@ -200,9 +200,13 @@ class NTDCFE:
         ]
         at_once = max(1, POOLED_VALUES // series[0].size) if len(X) else 1
         with tqdm(total=len(X), unit="instance", disable=not progress or len(X) == 1) as bar:
-            for i in range(0, len(jobs), at_once):
-                driver.run(jobs[i : i + at_once])
-                bar.update(len(jobs[i : i + at_once]))
+            for pool in (jobs[i : i + at_once] for i in range(0, len(jobs), at_once)):
+                if driver.interrupted:
+                    for job in pool:
+                        job.stop("interrupted")
+                else:
+                    driver.run(pool)
+                bar.update(len(pool))
         return [counterfactual(job, x) for job, x in zip(jobs, X, strict=True)]
 
     def _job(

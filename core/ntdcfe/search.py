@@ -90,9 +90,14 @@ class Search:
         """Note the state of things after an update of the policy."""
         self.history.append(Update(self.n_queries, success_share, self.candidates.best_proximity))
 
-    def ask(self, proposals: NDArray[Any]) -> Generator[NDArray[Any], Answer, Outcome]:
-        """Project proposals ``(n, K, F)``, ask about them, keep what is valid."""
-        states = self.environment.project(proposals)
+    def ask(
+        self, proposals: NDArray[Any], previous: NDArray[Any] | None = None
+    ) -> Generator[NDArray[Any], Answer, Outcome]:
+        """Project proposals ``(n, K, F)``, ask about them, keep what is valid.
+
+        Those that cannot be made to obey are `previous` again, the original if not given.
+        """
+        states = self.environment.project(proposals, previous)
         answer = yield states
         reached, plausible = answer.reached.copy(), self.candidates.plausible
         if plausible is not None and reached.any():

@@ -357,3 +357,46 @@ def test_history_tells_how_the_search_went(settings):
     assert all(0 <= update.success_share <= 1 for update in history)
     rows = [update.n_queries for update in history]
     assert rows == sorted(rows)
+
+
+def test_seconds_are_for_the_whole_batch():
+    import time
+
+    def slow(X):
+        time.sleep(0.05)
+        return np.zeros(len(X), int)
+
+    started = time.monotonic()
+    cfs = NTDCFE(slow).explain_batch(np.tile(SERIES, (8, 200, 1)), 1, max_seconds=0.5)  # pools of a few each
+    assert time.monotonic() - started < 5
+    assert {cf.status for cf in cfs} == {"budget_exhausted"}
+
+
+def test_an_interrupt_ends_the_batch_and_keeps_its_order():
+    calls = []
+
+    def predict(X):
+        calls.append(len(X))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return np.zeros(len(X), int)
+
+    cfs = NTDCFE(predict).explain_batch(np.tile(SERIES, (12, 1000, 1)), 1)
+    assert [cf.status for cf in cfs] == ["interrupted"] * 12
+    assert len(calls) <= 5
+
+
+def test_another_transition_is_all_that_is_used():
+    """Only the last step may be reached by the user's own transition; nothing else is ever asked."""
+
+    def last_step(states, action, discrete):
+        out = states.copy()
+        out[np.arange(len(out)), -1, action.feature] += action.strength
+        return out
+
+    def predict(X):
+        assert (X[:, :-1] == SERIES[:-1]).all()
+        return X[:, -1, 0] > 0
+
+    cf = NTDCFE(predict, transition=last_step).explain(SERIES, True)
+    assert cf.found

@@ -187,6 +187,7 @@ class Driver:
         for job, s in zip(jobs, states, strict=True):
             job.search.n_queries += len(s)
             job.search.n_calls += calls
+            job.search.n_batches += 1
             parts.append(prediction[start : start + len(s)])
             start += len(s)
         return parts

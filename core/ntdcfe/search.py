@@ -62,6 +62,8 @@ class Search:
     seed: int
     n_queries: int = 0
     n_calls: int = 0
+    n_batches: int = 0
+    """Calls if none had to be split."""
     first_found: int | None = None
     """Rows it took to the first counterfactual of a batched search."""
     history: list[Update] = field(default_factory=list)
@@ -84,7 +86,7 @@ class Search:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
         # Two calls are set aside: for the step off the boundary, and for the last check.
-        return self.n_queries < share * rows and self.n_calls < share * (calls - 2)
+        return self.n_queries < share * rows and self.n_batches < share * (calls - 2)
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""

@@ -29,7 +29,7 @@ def rule(X):
     return (X[:, -2:, 0].min(1) > 0).astype(int)
 
 
-SMALL_DEFAULT = SearchSettings(max_queries=1500)
+SMALL_DEFAULT = SearchSettings(max_queries=1500, max_calls=20)
 
 
 @pytest.fixture(params=[SMALL_PAPER, SMALL_DEFAULT], ids=["paper", "default"])

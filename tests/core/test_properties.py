@@ -12,8 +12,8 @@ from ntdcfe.proximity import weighted_l1
 
 SEARCHES = {
     "paper": replace(PAPER, max_episodes=6, max_interventions=8, hidden=(8,), learning_rate=1e-2),
-    "default": SearchSettings(max_queries=1200),
-    "to the end": SearchSettings(max_queries=1200, shape="to_end"),
+    "default": SearchSettings(max_queries=1200, max_calls=15),
+    "to the end": SearchSettings(max_queries=1200, max_calls=15, shape="to_end"),
 }
 
 roles = st.sampled_from(["actionable", "actionable", "non_actionable", "immutable"])

@@ -153,10 +153,7 @@ class PaperPolicy(Policy):
         super().__init__(environment)
         n_inputs = len(environment.original) * sum(1 if c is None else len(c) for c in environment.choices)
         sizes = [n_inputs, *hidden]
-        layers: list[nn.Module] = []
-        for n_in, n_out in pairwise(sizes):
-            layers += [_linear(n_in, n_out, generator), nn.ReLU()]
-        self.body = nn.Sequential(*layers)
+        self.body = _layers(sizes, nn.ReLU, generator)
         self.heads = _linear(sizes[-1], self.n_outputs, generator)
 
     def inputs(self, states: NDArray[Any]) -> Tensor:
@@ -190,10 +187,7 @@ class CompactPolicy(Policy):
     def __init__(self, environment: Environment, hidden: Sequence[int], generator: torch.Generator) -> None:
         super().__init__(environment)
         sizes = [len(environment.features), *hidden]
-        layers: list[nn.Module] = []
-        for n_in, n_out in pairwise(sizes):
-            layers += [_linear(n_in, n_out, generator), nn.Tanh()]
-        self.body = nn.Sequential(*layers)
+        self.body = _layers(sizes, nn.Tanh, generator)
         self.base = nn.Parameter(torch.zeros(self.n_outputs))
         # At first the state says nothing: every episode starts from the same policy.
         self.shift = nn.Parameter(torch.zeros(sizes[-1], self.n_outputs))
@@ -217,6 +211,12 @@ def _squashed(x: NDArray[Any], linear: float = 10.0) -> NDArray[Any]:
     size = np.abs(x)
     beyond = linear * (1 + np.log(np.maximum(size, linear) / linear))
     return np.where(size <= linear, x, np.sign(x) * beyond)
+
+
+def _layers(sizes: Sequence[int], activation: type[nn.Module], generator: torch.Generator) -> nn.Sequential:
+    """Linear layers between those sizes, each followed by the activation."""
+    pairs = [(_linear(n_in, n_out, generator), activation()) for n_in, n_out in pairwise(sizes)]
+    return nn.Sequential(*(layer for pair in pairs for layer in pair))
 
 
 def _linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:

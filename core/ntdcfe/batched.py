@@ -99,7 +99,7 @@ def episodes(search: Search, learner: Learner, free: bool) -> Asks:
     settings, candidates = search.settings, search.candidates
     scale, fruitful, fruitless = 1.0, 0, 0
     while fruitful < settings.updates:
-        if not search.left(SHARE_FOR_EPISODES if len(candidates) else 1.0):
+        if not search.left(SHARE_FOR_EPISODES if len(candidates) and settings.refine else 1.0):
             break
         yield from learner.play(scale)
         if len(candidates):
@@ -177,7 +177,8 @@ class Learner:
             before = self.policy(inputs).log_prob(action)
         for _ in range(settings.epochs):
             pi = self.policy(inputs)
-            ratio = (pi.log_prob(action) - before).exp()
+            # A nearly certain Gaussian can make an action e^100 times as likely: infinite in float32.
+            ratio = (pi.log_prob(action) - before).clamp(-20, 20).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
             loss = -torch.min(ratio * advantage, clipped * advantage).mean() - settings.entropy * pi.entropy()
             self.optimizer.zero_grad()

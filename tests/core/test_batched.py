@@ -1,0 +1,53 @@
+import numpy as np
+import torch
+
+from ntdcfe import NTDCFE, Features, SearchSettings
+from ntdcfe.batched import Learner
+from ntdcfe.candidates import Candidates
+from ntdcfe.environment import Environment
+from ntdcfe.policy import Action, CompactPolicy
+from ntdcfe.search import Search
+
+
+def learner(settings=None):
+    environment = Environment(np.zeros((4, 2)), Features.continuous(2))
+    search = Search(environment, settings or SearchSettings(), Candidates(environment), seed=0)
+    return Learner(search, CompactPolicy(environment, (8,), search.generator))
+
+
+def probability_of_feature(policy, feature):
+    with torch.no_grad():
+        return float(policy(torch.zeros(1, 2)).feature.exp()[0, feature])
+
+
+def test_an_update_makes_what_paid_likelier():
+    agent = learner()
+    action = Action(torch.zeros(40, dtype=torch.long), torch.arange(40) % 2, torch.ones(40))
+    before = probability_of_feature(agent.policy, 1)
+    agent.update(torch.zeros(40, 2), action, (np.arange(40) % 2).astype(float))
+    assert probability_of_feature(agent.policy, 1) > before + 0.05
+
+
+def test_equal_gains_teach_nothing():
+    agent = learner()
+    before = [p.clone() for p in agent.policy.parameters()]
+    action = Action(torch.zeros(10, dtype=torch.long), torch.arange(10) % 2, torch.ones(10))
+    agent.update(torch.zeros(10, 2), action, np.ones(10))
+    assert all(torch.equal(a, b) for a, b in zip(before, agent.policy.parameters(), strict=True))
+
+
+def test_a_policy_that_is_nearly_certain_stays_finite():
+    """Far out on a narrow Gaussian a small step makes an action e^1000 times as likely."""
+    agent = learner()
+    with torch.no_grad():
+        agent.policy.base[4 + 2 + 2 : 4 + 2 + 2 + 2] = -20.0  # the spreads: as narrow as they get
+    action = Action(torch.zeros(8, dtype=torch.long), torch.zeros(8, dtype=torch.long), torch.linspace(-50, 50, 8))
+    agent.update(torch.zeros(8, 2), action, np.arange(8.0))
+    assert all(torch.isfinite(p).all() for p in agent.policy.parameters())
+
+
+def test_without_refinement_the_whole_budget_goes_into_episodes():
+    settings = SearchSettings(refine=False, updates=1000, max_calls=None, max_queries=2000)
+    cf = NTDCFE(lambda X: X[:, -1, 0] > 0, settings=settings).explain(np.full((4, 2), -0.5), True)
+    assert cf.n_queries == 2000
+    assert len(cf.history) > 5

@@ -66,6 +66,10 @@ class Counterfactual:
     changes: tuple[Change, ...]
     candidates: tuple[NDArray[Any], ...]
     """Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those."""
+    near_miss: NDArray[Any] | None
+    """Where nothing was found: what came nearest to the target; None if the model gives labels only."""
+    near_miss_prediction: Any
+    """The model's outcome for `near_miss`, None if there is none."""
     n_queries: int
     """Rows sent to the model."""
     n_calls: int
@@ -81,17 +85,23 @@ class Counterfactual:
         """Whether there is a counterfactual."""
         return self.x is not None
 
+    @property
+    def reason(self) -> str:
+        """Why there is no counterfactual, and what to do; empty if there is one."""
+        if self.found:
+            return ""
+        return {
+            "not_found": "the search ended without one; try more episodes, a larger budget or looser constraints",
+            "budget_exhausted": "the budget ran out; raise max_queries or max_seconds, or loosen constraints",
+            "interrupted": "the search was interrupted",
+        }[self.status]
+
     def __str__(self) -> str:
         if self.status == "already_target":
             return f"Nothing has to change: the model already says {self.prediction}."
         cost = f"{self.n_queries} rows in {self.n_calls} calls to the model, {self.seconds:.1f} s"
         if self.x is None:
-            why = {
-                "not_found": "the search ended without one; try more episodes, a larger budget or looser constraints",
-                "budget_exhausted": "the budget ran out; raise max_queries or max_seconds, or loosen constraints",
-                "interrupted": "the search was interrupted",
-            }[self.status]
-            return f"No counterfactual found for {self.target}: {why} ({cost})."
+            return f"No counterfactual found for {self.target}: {self.reason} ({cost})."
         head = f"The model says {self._show(self.present)}. For {self._show(self.prediction)} instead:"
         lines = [f"  - {sentence}" for sentence in self.sentences()]
         if self.widened > 1:
@@ -133,7 +143,7 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         value = prediction.outcomes[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    valid = list(job.answers)
+    valid, miss = list(job.answers), None if job.answers else job.near_miss
     if job.answers and search.settings.n_counterfactuals == 1 and job.status != "already_target":
         states = search.candidates.states
         valid += states[1 + next(i for i, state in enumerate(states) if state is best) :]
@@ -154,6 +164,8 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         widened=1.0 if environment.reach is None else environment.reach / (search.settings.reach or 1.0),
         changes=() if best is None else changes(environment.original, best, features),
         candidates=tuple(as_given(state) for state in valid),
+        near_miss=None if miss is None else as_given(miss.state),
+        near_miss_prediction=None if miss is None else outcome(miss.prediction),
         n_queries=search.n_queries,
         n_calls=search.n_calls,
         first_found=search.first_found,

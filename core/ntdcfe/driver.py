@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +18,14 @@ from ntdcfe.search import Answer, Asks, Search
 from ntdcfe.target import Target
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted"]
+
+
+class NearMiss(NamedTuple):
+    """The state ``(K, F)`` that came nearest to the target without reaching it, and what the model says of it."""
+
+    score: float
+    state: NDArray[Any]
+    prediction: Prediction
 
 
 @dataclass
@@ -35,6 +43,7 @@ class Job:
     present: Prediction | None = None
     prediction: Prediction | None = None
     answers: tuple[NDArray[Any], ...] = ()
+    near_miss: NearMiss | None = None
     seconds: float = 0.0
     _asks: Asks | None = None
     _pending: NDArray[Any] | None = None
@@ -51,6 +60,14 @@ class Job:
                     self._pending = self._asks.send(answer)
         except StopIteration:
             self._pending = None
+
+    def note_miss(self, states: NDArray[Any], prediction: Prediction, answer: Answer) -> None:
+        """Remember the best of the states ``(n, K, F)`` that missed, until something is found."""
+        if answer.score is None or answer.reached.any() or len(self.search.candidates):
+            return
+        best = int(answer.score.argmax())
+        if self.near_miss is None or answer.score[best] > self.near_miss.score:
+            self.near_miss = NearMiss(float(answer.score[best]), states[best].copy(), prediction[best : best + 1])
 
     def stop(self, status: Status) -> None:
         """End the search where it stands."""
@@ -144,16 +161,12 @@ class Driver:
         predictions = self._ask(running, asked)
         for job, states, prediction in zip(running, asked, predictions, strict=True):
             assert job._pending is not None
-            # Rows beyond the budget were not asked: they count as not reached.
-            missing = len(job._pending) - len(states)
-            reached, score = job.target.reached(prediction), job.target.score(prediction)
+            score = job.target.score(prediction)
             # Rounded, because the last bits of a probability depend on the size of the batch.
-            job.resume(
-                Answer(
-                    np.pad(reached, (0, missing)),
-                    None if score is None else np.pad(score.round(6), (0, missing)),
-                )
-            )
+            answer = Answer(job.target.reached(prediction), None if score is None else score.round(6))
+            job.note_miss(states, prediction, answer)
+            # Rows beyond the budget were not asked: they count as not reached.
+            job.resume(answer.padded(len(job._pending)))
         bar.update(sum(map(len, asked)))
         if not bar.disable and len(running) == 1 and len(running[0].search.candidates):
             bar.set_postfix(best=f"{running[0].search.candidates.best_proximity:.3g}", refresh=False)

@@ -31,6 +31,11 @@ class Answer(NamedTuple):
     reached: NDArray[np.bool_]
     score: NDArray[np.float64] | None
 
+    def padded(self, n: int) -> Answer:
+        """The same about n states: those that follow were not reached."""
+        missing = (0, n - len(self.reached))
+        return Answer(np.pad(self.reached, missing), None if self.score is None else np.pad(self.score, missing))
+
 
 Asks: TypeAlias = Generator[NDArray[Any], Answer, None]
 

@@ -400,3 +400,27 @@ def test_another_transition_is_all_that_is_used():
 
     cf = NTDCFE(predict, transition=last_step).explain(SERIES, True)
     assert cf.found
+
+
+def test_the_nearest_miss_is_kept_when_nothing_is_found():
+    def predict(X):  # class 1 needs a mean of 10, out of bounds
+        p = np.clip(X.mean((1, 2)) / 20, 0, 1)
+        return np.stack([1 - p, p], 1)
+
+    features = Features.continuous(2, bounds=(0.0, 5.0))
+    cf = NTDCFE(predict, features).explain(np.full((6, 2), 1.0), target=1, max_queries=500)
+    assert not cf.found
+    assert cf.reason
+    assert predict(cf.near_miss[None])[0, 1] > predict(cf.original[None])[0, 1] + 0.05
+    assert cf.near_miss_prediction == 0
+    assert cf.near_miss.max() <= 5
+
+
+def test_no_nearest_miss_beside_an_answer_or_with_labels_alone():
+    x = np.full((6, 2), -1.0)
+    found = NTDCFE(lambda X: (X.mean((1, 2)) > 0).astype(int)).explain(x, target=1)
+    missed = NTDCFE(lambda X: np.zeros(len(X), int), classes=[0, 1]).explain(x, target=1, max_queries=300)
+    assert found.near_miss is None
+    assert found.reason == ""
+    assert missed.near_miss is None
+    assert missed.reason

@@ -29,7 +29,7 @@ class SearchSettings:
     """What a changed cell costs beside its proximity in units."""
     shape: Literal["segments", "to_end"] = "segments"
     """Whether changes may be any segments, or hold from a step to the end as in the paper."""
-    reach: float | None = 2.5
+    reach: float | None = 2.75
     """Units beyond the span of its own values that a feature without bounds may go; None for no limit."""
     margin: float = 0.003
     """How much further than the boundary the answer goes, as a share of the change, where it can."""

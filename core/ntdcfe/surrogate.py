@@ -22,6 +22,8 @@ HALF_WINDOW, SMOOTHNESS = 4, 4.0
 NOISE, RIDGE, DRAWS = 0.7, 0.1, 6
 # On larger series a regression from so few answers costs more than it tells.
 MOST_CELLS = 20_000
+# Cells that a rebuilt change may have beside what it keeps.
+MOST_ADDED = 400
 # Units that stand for a limit where the settings take it away.
 UNLIMITED = 10.0
 
@@ -82,16 +84,17 @@ def _smoother(n_steps: int) -> NDArray[np.float32]:
 
 
 class Promises(NamedTuple):
-    """What the cells could do, for every draw of their effects ``(DRAWS, K * F)``.
+    """What the cells could do, for every draw of their effects.
 
-    `move` is the change to the limit that helps, `gain` what it would add, `order` the cells by
-    gain for their cost.
+    `effects` ``(DRAWS, K * F)``; then the most promising cells of each draw ``(DRAWS, m)``, those with most
+    gain for their cost first: `order` says which, `move` is their change to the limit that helps, `gain` what
+    it would add.
     """
 
     effects: NDArray[np.float32]
-    move: NDArray[np.float64]
-    gain: NDArray[np.float64]
     order: NDArray[np.int64]
+    move: NDArray[np.float32]
+    gain: NDArray[np.float32]
 
 
 def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises:
@@ -99,12 +102,18 @@ def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises
     units, weights = _flat(environment, environment.units), _flat(environment, environment.weights)
     original = environment.original.ravel()
     free = (environment.movable & ~environment.discrete).ravel()
-    up = np.where(free, np.minimum(environment.high.ravel() - original, UNLIMITED * units), 0.0)
-    down = np.where(free, np.minimum(original - environment.low.ravel(), UNLIMITED * units), 0.0)
-    room = np.where(effects > 0, up, down)
-    gain = np.abs(effects) * room / units
-    order = np.argsort(-gain / (weights * room / units + environment.sparsity_weight + 1e-12), axis=1)
-    return Promises(effects, np.where(effects > 0, up, -down), gain, order)
+    up = np.where(free, np.minimum((environment.high.ravel() - original) / units, UNLIMITED), 0).astype(np.float32)
+    down = np.where(free, np.minimum((original - environment.low.ravel()) / units, UNLIMITED), 0).astype(np.float32)
+    move = np.where(effects > 0, up, -down)  # in units
+    gain = effects * move
+    worth = gain / (weights * np.abs(move) + environment.sparsity_weight + 1e-12).astype(np.float32)
+    if worth.shape[1] > MOST_ADDED:
+        best = np.argpartition(-worth, MOST_ADDED, axis=1)[:, :MOST_ADDED]
+        order = np.take_along_axis(best, np.argsort(-np.take_along_axis(worth, best, 1), axis=1), 1)
+    else:
+        order = np.argsort(-worth, axis=1)
+    move = np.take_along_axis(move, order, 1) * units[order].astype(np.float32)
+    return Promises(effects, order, move, np.take_along_axis(gain, order, 1))
 
 
 def rebuilt(
@@ -116,28 +125,31 @@ def rebuilt(
     are added, at some share of their reach, until the regression says that the boundary is passed.
     Discrete cells are kept as they are.
     """
-    original, change = environment.original.ravel(), (base - environment.original).ravel()
-    units, weights = _flat(environment, environment.units), _flat(environment, environment.weights)
-    changed = change != 0
+    change = (base - environment.original).ravel()
+    cells = np.flatnonzero(change)
+    change = change[cells]
+    units, weights = (_flat(environment, values)[cells] for values in (environment.units, environment.weights))
 
-    # What each changed cell gives for its cost now.
-    held = known.effects * (change / units)
-    paid = weights * np.abs(change) / units + environment.sparsity_weight
-    efficiency = np.where(changed, held / np.where(changed, paid, 1.0), -np.inf)
-    rank = np.empty(efficiency.shape, dtype=int)
-    np.put_along_axis(rank, np.argsort(-efficiency, axis=1), np.arange(len(original))[None], 1)
+    # What each changed cell gives for its cost now, and its place among them.
+    held = known.effects[:, cells] * (change / units)
+    efficiency = held / (weights * np.abs(change) / units + environment.sparsity_weight)
+    rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
 
     draw = rng.integers(0, len(held), n)
     amplitude = rng.choice([0.5, 0.75, 1.0, 1.0], n)[:, None]
-    kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * changed.sum())[:, None]
-    kept |= changed & _flat(environment, environment.discrete)
+    kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * len(cells))[:, None]
+    kept |= _flat(environment, environment.discrete)[cells]
     goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)
     missing = goal - (held[draw] * kept).sum(1)
-    order = known.order[draw]
-    gain = np.take_along_axis(known.gain[draw] * amplitude * ~kept, order, 1)
-    added = np.zeros_like(kept)
-    np.put_along_axis(added, order, (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0), 1)
-    rows = original + np.where(kept, change, np.where(added, known.move[draw] * amplitude, 0.0))
+
+    rows = np.repeat(environment.original.reshape(1, -1), n, axis=0)
+    order, at = known.order[draw], np.arange(n)[:, None]
+    stays = np.zeros(rows.shape, bool)
+    stays[:, cells] = kept
+    gain = known.gain[draw] * amplitude * ~stays[at, order]
+    added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
+    rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
+    rows[:, cells] += np.where(kept, change, 0.0)
     return rows.reshape(n, *environment.original.shape)
 
 

@@ -104,7 +104,7 @@ def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises
     free = (environment.movable & ~environment.discrete).ravel()
     up = np.where(free, np.minimum((environment.high.ravel() - original) / units, UNLIMITED), 0).astype(np.float32)
     down = np.where(free, np.minimum((original - environment.low.ravel()) / units, UNLIMITED), 0).astype(np.float32)
-    move = np.where(effects > 0, up, -down)  # in units
+    move: NDArray[np.float32] = np.where(effects > 0, up, -down)  # in units
     gain = effects * move
     worth = gain / (weights * np.abs(move) + environment.sparsity_weight + 1e-12).astype(np.float32)
     if worth.shape[1] > MOST_ADDED:

@@ -18,8 +18,8 @@ from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
 from ntdcfe.settings import SearchSettings
 
-# Bounds the memory of a batch: at 144 x 963 it has 28 rows.
-VALUES_IN_A_BATCH = 4_000_000
+# Bounds the memory of a batch: at 144 x 963 it has 57 rows.
+VALUES_IN_A_BATCH = 8_000_000
 
 
 class Answer(NamedTuple):
@@ -82,14 +82,19 @@ class Search:
     @property
     def batch_rows(self) -> int:
         """Rows in a batch: as set, fewer where the budget allows more calls than rows for them, or memory is short."""
+        return int(min(self._affordable_rows, max(16, VALUES_IN_A_BATCH // self.environment.original.size)))
+
+    @property
+    def _affordable_rows(self) -> float:
         settings = self.settings
         affordable = (settings.max_queries or np.inf) // (settings.max_calls or np.inf) or np.inf
-        fitting = VALUES_IN_A_BATCH // self.environment.original.size
-        return int(min(settings.batch_rows, max(16, min(affordable, fitting))))
+        return min(settings.batch_rows, max(16, affordable))
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
+        # Where memory is short, up to twice as many smaller batches make up for it.
+        calls *= min(2.0, self._affordable_rows / self.batch_rows)
         # Two calls are set aside: for the step off the boundary, and for the last check.
         return self.n_queries < share * rows and self.n_batches < share * (calls - 2)
 

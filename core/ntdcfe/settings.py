@@ -17,8 +17,8 @@ class SearchSettings:
     """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 100
-    """Most batches a batched search plans with; None for no limit."""
+    max_calls: int | None = 50
+    """Most batches a batched search plans with (twice that where large series make them small); None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
     max_batch_size: int | None = None
@@ -39,7 +39,7 @@ class SearchSettings:
     """Whether the policy learns; without, its actions stay random."""
     refine: bool = True
     """Whether what the episodes found is shrunk."""
-    batch_rows: int = 96
+    batch_rows: int = 192
     """Rows in a probe or a refinement call; fewer for large series."""
     episodes: int = 64
     """Episodes played at once."""

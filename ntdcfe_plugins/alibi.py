@@ -1,0 +1,608 @@
+"""NTD-CFE as an alibi explainer: alibi's arguments and ``Explanation``, without fit. Needs the extra ``alibi``.
+
+In place of ``CounterfactualRL``: no autoencoder, no training, no training data.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+try:
+    from alibi.api.interfaces import Explainer, Explanation
+    from alibi.exceptions import AlibiException, PredictorCallError, PredictorReturnTypeError
+except ImportError as missing:
+    raise ImportError("the alibi explainer needs alibi: pip install 'ntdcfe-plugins[alibi]'") from missing
+
+import ntdcfe
+from ntdcfe import Causal, Continuous, Counterfactual, Discrete, Feature, Features, OneHot, SearchSettings, Target
+from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.predictor import Prediction, Predictor
+from ntdcfe.proximity import weighted_l1
+
+Column = str | int
+Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
+
+# alibi's own "no limit" in feature_range.
+NO_LIMIT = 1e10
+
+
+class NTDCFE(Explainer):  # type: ignore[misc]
+    """Counterfactuals of any model from its predictions alone, for tabular data and time series.
+
+    Features are named by name, or by column; any column of a one-hot group stands for the group.
+
+    Parameters
+    ----------
+    predictor : callable
+        Takes ``(N, D)`` or ``(N, K, D)``; returns probabilities or logits ``(N, C)``, labels, one
+        probability ``(N,)`` or ``(N, 1)``, or values (regression).
+    target_class : {"other", "same"}, label, or collection of labels
+        What the predictor should say, where ``explain`` is given no `Y_t`.
+    feature_names : sequence of str, optional
+        One a feature; a one-hot group is one feature.
+    category_map : dict of column to category names, optional
+        Columns with the codes 0, 1, ... of categories that have no order.
+    ohe : bool or collection of columns
+        Which features of `category_map` are one-hot groups, named by their first column.
+    immutable_features : sequence of columns, optional
+        Never change.
+    non_actionable_features : sequence of columns, optional
+        Change only through `constraints`.
+    feature_range : (low, high), or dict of column to (low, high), optional
+        Limits of numeric features: numbers, or arrays with one entry a column, ``(D,)`` or ``(1, D)``.
+    directions : dict of column to {"rise", "fall"}, optional
+        The one way in which a feature may change.
+    weights : dict of column to float, optional
+        What a change costs; 1 if not given.
+    scales : dict of column to float, optional
+        Units of change; from the range, else from the series itself. Give them for static data without ranges.
+    constraints : sequence of ntdcfe.Causal
+        Features that follow others.
+    actionable_steps : slice, sequence of int, or boolean mask (K,), optional
+        Time steps that may change.
+    plausible : callable, optional
+        In-distribution test: takes rows as `predictor` does, tells which may be answers ``(N,)``.
+    target_proba : float, optional
+        Least probability of the target class; being the likeliest is enough if not given.
+    target_interval : (low, high), optional
+        Makes it regression: the values that are wanted, None for an open side.
+    output : {"auto", "labels", "probabilities", "probability", "logits", "values"}
+        What `predictor` returns. "auto" takes one number from 0 to 1 for the probability of class 1.
+    classes : sequence, optional
+        Labels of the columns that `predictor` returns; 0, 1, ... if not given.
+    max_queries, max_seconds : optional
+        Most rows for each instance, and most seconds for a call of ``explain``; else as in `settings`.
+    settings : ntdcfe.SearchSettings, optional
+    seed : int
+        Decides the result, together with the instance and the predictor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntdcfe_plugins.alibi import NTDCFE
+    >>> def predictor(X):  # (N, K, D) -> probabilities (N, C)
+    ...     p = 1 / (1 + np.exp(-4 * X[:, -3:, 0].mean(axis=1)))
+    ...     return np.column_stack([1 - p, p])
+    >>> X = np.full((2, 8, 2), -0.5)
+    >>> explainer = NTDCFE(predictor, feature_names=["load", "wind"], immutable_features=["wind"], max_queries=1000)
+    >>> explanation = explainer.explain(X, Y_t=np.array([1]))
+    >>> explanation.success, explanation.cf["X"].shape, explanation.cf["class"].tolist()
+    ([True, True], (2, 8, 2), [[1], [1]])
+    """
+
+    def __init__(
+        self,
+        predictor: Callable[[NDArray[Any]], Any],
+        target_class: Any = "other",
+        feature_names: Sequence[str] | None = None,
+        category_map: Mapping[Column, Sequence[str]] | None = None,
+        immutable_features: Sequence[Column] | None = None,
+        feature_range: Any = None,
+        *,
+        ohe: bool | Sequence[Column] = False,
+        non_actionable_features: Sequence[Column] | None = None,
+        directions: Mapping[Column, str] | None = None,
+        weights: Mapping[Column, float] | None = None,
+        scales: Mapping[Column, float] | None = None,
+        constraints: Sequence[Causal] = (),
+        actionable_steps: slice | ArrayLike | None = None,
+        plausible: Callable[[NDArray[Any]], Any] | None = None,
+        target_proba: float | None = None,
+        target_interval: tuple[float | None, float | None] | None = None,
+        output: Output = "auto",
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+        max_queries: int | None = None,
+        max_seconds: float | None = None,
+        settings: SearchSettings | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            meta={"name": None, "type": ["blackbox"], "explanations": ["local"], "params": {}, "version": None}
+        )
+        self.target_class = target_class
+        self.feature_names = None if feature_names is None else [str(name) for name in feature_names]
+        self.category_map = {} if category_map is None else dict(category_map)
+        self.ohe = list(self.category_map) if ohe is True else [] if ohe is False else list(ohe)
+        self.immutable_features = [] if immutable_features is None else list(immutable_features)
+        self.non_actionable_features = [] if non_actionable_features is None else list(non_actionable_features)
+        self.feature_range = feature_range
+        self.directions = dict(directions or {})
+        self.weights = dict(weights or {})
+        self.scales = dict(scales or {})
+        self.constraints = tuple(constraints)
+        self.actionable_steps = actionable_steps
+        self.plausible = plausible
+        self.target_proba = target_proba
+        self.target_interval = target_interval
+        self.output: Output = "values" if output == "auto" and target_interval is not None else output
+        self.classes = None if classes is None else np.asarray(classes)
+        self.settings = (settings or SearchSettings()).given(max_queries=max_queries, max_seconds=max_seconds)
+        self.seed = seed
+        own = {name: value for name, value in vars(self).items() if name not in {"meta", *self.meta}}
+        self.meta["params"].update(_plain(own), ntdcfe_version=ntdcfe.__version__)
+        self.reset_predictor(predictor)
+        self._check_arguments()
+
+    def reset_predictor(self, predictor: Callable[[NDArray[Any]], Any]) -> None:
+        """Ask this predictor from now on."""
+        if not callable(predictor):
+            raise InvalidInputError(f"predictor must be a function of an array, got {type(predictor).__name__}.")
+        self.predictor = predictor
+
+    def explain(
+        self,
+        X: ArrayLike,
+        Y_t: ArrayLike | None = None,
+        num_samples: int = 1,
+        verbose: bool = False,
+        **options: Any,
+    ) -> Explanation:
+        """Counterfactuals of one instance or many.
+
+        Parameters
+        ----------
+        X : array (N, D), or (N, K, D) for series
+        Y_t : array, optional
+            Wanted labels ``(1,)``, ``(N,)`` or ``(N, 1)``, or one-hot ``(1, C)`` or ``(N, C)``; in regression
+            wanted intervals ``(1, 2)`` or ``(N, 2)``. In place of `target_class` or `target_interval`.
+        num_samples : int
+            How many counterfactuals, differing in what they change, are wanted of each.
+        verbose : bool
+            Whether to show a bar.
+        **options
+            Passed on to :meth:`ntdcfe.NTDCFE.explain_batch`.
+
+        Returns
+        -------
+        Explanation
+            With one entry an instance in each part of its ``data``:
+
+            - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
+              ``distance (N,)``. Where nothing was found, ``cf`` is masked (null in JSON).
+            - ``target (N, 1)``: the wanted label, or words where it is not a single one.
+            - ``all``: up to `num_samples` dicts of ``X (1, ...)``, ``class``, ``proba``, ``distance``, nearest first.
+            - ``orig_class (N,)``, ``orig_proba (N, C)``; None in place of ``proba`` where there are no probabilities.
+            - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where nothing was found,
+              what came nearest to the target, as a dict like those in ``all``; else None.
+            - ``proximity``: weighted distance, categories counting 1 if changed; ``sparsity``: changed cells;
+              ``changes`` and ``text`` tell them; ``queries``, ``calls``, ``seconds``: what it cost.
+            - ``condition``: None, as in alibi where nothing is conditioned on.
+        """
+        X = _instances(X)
+        features, rules = self._features(X.shape[-1])
+        features.encode(X)  # raises before the predictor is asked anything
+        with _errors_of_alibi():
+            model, first = self._first_look(X)
+            goals = self._goals(Y_t, first)
+            classes = self.classes if first.classes is None else first.classes
+            settings = self.settings
+            if settings.max_queries is not None:  # the first look and the reading of the answers take their share
+                settings = replace(settings, max_queries=max(1, settings.max_queries - 1 - num_samples))
+            engine = ntdcfe.NTDCFE(
+                model, features, rules, self.plausible, settings, self.seed, output=model.form, classes=classes
+            )
+            found = engine.explain_batch(
+                X, [self._target(goal) for goal in goals], n_counterfactuals=num_samples, progress=verbose, **options
+            )
+            entries = _entries(found, num_samples, model)
+        meta = copy.deepcopy(self.meta)
+        meta["params"].update(num_samples=int(num_samples), output=model.output)
+        return Explanation(meta=meta, data=_data(X, first, goals, found, entries))
+
+    def _check_arguments(self) -> None:
+        """Whatever can be told to be wrong before there is an instance."""
+        if self.target_proba is not None and not 0 < self.target_proba <= 1:
+            raise InvalidInputError(f"target_proba must be above 0 and up to 1, got {self.target_proba!r}.")
+        if self.target_interval is not None:
+            Target.interval(*self.target_interval)
+        model = _Model(self.predictor, self.output, self.classes)
+        ntdcfe.NTDCFE(model, None, (), self.plausible, self.settings, self.seed, output=model.form)
+        if self.feature_names is not None:
+            self._features(None)
+
+    def _first_look(self, X: NDArray[Any]) -> tuple[_Model, Prediction]:
+        """The model, knowing what it returns, and what it says of the instances."""
+        model = _Model(self.predictor, self.output, self.classes, self.settings.max_batch_size)
+        answer = model.ask(X)
+        if model.output == "auto":
+            model = replace(model, output=_kind(answer))
+        return model, model.understand(answer, X)
+
+    def _goals(self, Y_t: ArrayLike | None, first: Prediction) -> list[Any]:
+        """What is wanted of each instance: a label, a collection of labels, "other", or an interval."""
+        if self.output == "values":
+            given = _given_intervals(self.target_interval, Y_t)
+        else:
+            given = [self.target_class] if Y_t is None else _given_labels(np.asarray(Y_t), first)
+        if len(given) not in (1, len(first)):
+            raise InvalidInputError(f"Y_t must have 1 row or one an instance ({len(first)}), got {len(given)}.")
+        given = given * len(first) if len(given) == 1 else given
+        return [_definite(goal, present, first.classes) for goal, present in zip(given, first.outcomes, strict=True)]
+
+    def _target(self, goal: Any) -> Target:
+        if self.output == "values":
+            return Target.interval(*goal)
+        target = Target.of(goal)
+        return target if self.target_proba is None else _Confident(target, self.target_proba)
+
+    def _features(self, n_columns: int | None) -> tuple[Features, list[Causal]]:
+        """What the columns are (as many as the names make up, if None), and the rules between them."""
+        names, kinds = self._kinds(n_columns)
+        owner = [i for i, kind in enumerate(kinds) for _ in range(kind.width)]  # of each column
+        if n_columns not in (None, len(owner)):
+            raise InvalidInputError(
+                f"feature_names and category_map make up {len(owner)} columns, the instances have {n_columns}."
+            )
+
+        def position(key: Column) -> int:
+            if isinstance(key, str) and key in names:
+                return names.index(key)
+            integer = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+            if integer and -len(owner) <= int(key) < len(owner):
+                return owner[int(key)]
+            raise InvalidInputError(f"there is no feature {key!r}: names {names}, columns 0 to {len(owner) - 1}.")
+
+        options: list[dict[str, Any]] = [{} for _ in kinds]
+        by_feature = isinstance(self.feature_range, Mapping)
+        settings: list[tuple[str, Mapping[Any, Any]]] = [
+            ("bounds", self.feature_range if by_feature else _bounds(self.feature_range, len(owner))),
+            ("direction", self.directions),
+            ("weight", self.weights),
+            ("scale", self.scales),
+            ("role", dict.fromkeys(self.non_actionable_features, "non_actionable")),
+            ("role", dict.fromkeys(self.immutable_features, "immutable")),
+        ]
+        for option, given in settings:
+            for key, value in given.items():
+                i = position(key)
+                # A range of all columns is not meant for codes of categories.
+                if option != "bounds" or by_feature or kinds[i].categories is None:
+                    options[i][option] = value
+        features = [kind.feature(name, given) for kind, name, given in zip(kinds, names, options, strict=True)]
+        rules = [replace(r, effect=position(r.effect), causes=[*map(position, r.causes)]) for r in self.constraints]  # type: ignore[arg-type]
+        return Features(features, self.actionable_steps), rules
+
+    def _kinds(self, n_columns: int | None) -> tuple[list[str], list[_Kind]]:
+        """Names and kinds of the features, in order."""
+        kinds: list[_Kind] = []
+        names: list[str] = []
+        left, column = dict(self.category_map), 0
+        while column < (n_columns or 0) if self.feature_names is None else len(kinds) < len(self.feature_names):
+            name = f"feature {len(kinds)}" if self.feature_names is None else self.feature_names[len(kinds)]
+            key: Column = name if name in left else column
+            kinds.append(_Kind(left.pop(key, None), one_hot=key in self.ohe))
+            names.append(name)
+            column += kinds[-1].width
+        if left or any(key not in self.category_map for key in self.ohe):
+            raise InvalidInputError(
+                f"category_map and ohe must name features, or their first column: got {list(self.category_map)} and "
+                f"{self.ohe} for features {names}."
+            )
+        return names, kinds
+
+
+@dataclass(frozen=True)
+class _Category(Discrete):
+    """Codes 0, 1, ... of named categories without an order."""
+
+    labels: Sequence[str] = ()
+
+    def describe(self, value: float) -> str:
+        """The name of the category."""
+        return str(self.labels[int(value)])
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Whether a feature is a number, a column of codes, or a one-hot group."""
+
+    categories: Sequence[str] | None
+    one_hot: bool
+
+    @property
+    def width(self) -> int:
+        return 1 if self.categories is None or not self.one_hot else len(self.categories)
+
+    def feature(self, name: str, options: dict[str, Any]) -> Feature:
+        """The engine's feature of this kind."""
+        kind: type[Feature] = Continuous if self.categories is None else OneHot if self.one_hot else _Category
+        if unknown := set(options) - {field.name for field in fields(kind)}:
+            raise InvalidInputError(f"{name!r} is categorical: it takes no {' or '.join(sorted(unknown))}.")
+        if self.categories is None:
+            return kind(name=name, **options)
+        labels = tuple(map(str, self.categories))
+        own = {"categories": labels} if self.one_hot else {"labels": labels, "values": range(len(labels))}
+        return kind(name=name, **own, **options)
+
+
+@dataclass(frozen=True)
+class _Confident(Target):
+    """A target that is reached with a probability of at least `at_least` only."""
+
+    target: Target
+    at_least: float
+
+    def given(self, present: Prediction) -> Target:
+        return replace(self, target=self.target.given(present))
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return self.target.reached(prediction) & (self._lead(prediction) >= 0)
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64]:
+        score, confident = self.target.score(prediction), 0.5 + self._lead(prediction) / 2
+        return confident if score is None else np.minimum(score, confident)
+
+    def check_classes(self, classes: NDArray[Any]) -> None:
+        self.target.check_classes(classes)
+
+    def _lead(self, prediction: Prediction) -> NDArray[np.float64]:
+        if prediction.probabilities is None or prediction.classes is None:
+            raise PredictorReturnTypeError("target_proba needs a predictor of probabilities; this one returns labels.")
+        wanted = self.target.reached(Prediction(prediction.classes))
+        return np.asarray(prediction.probabilities[:, wanted].max(1) - self.at_least)
+
+    def __str__(self) -> str:
+        return f"{self.target} with a probability of at least {self.at_least:g}"
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The predictor as the engine takes it, failing with alibi's exceptions."""
+
+    predictor: Callable[[NDArray[Any]], Any]
+    output: Output
+    classes: NDArray[Any] | None = None
+    max_batch_size: int | None = None
+
+    @property
+    def form(self) -> Any:
+        """What the engine is told that this returns."""
+        return "probabilities" if self.output == "logits" else self.output
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        answer = self.ask(rows)
+        return _softmax(answer) if self.output == "logits" else answer
+
+    def ask(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """What the predictor returns for rows ``(n, ...)``, in calls of at most `max_batch_size` rows."""
+        size = self.max_batch_size or len(rows)
+        return np.concatenate([self._ask(rows[i : i + size].copy()) for i in range(0, len(rows), size)])
+
+    def understand(self, answer: NDArray[Any], rows: NDArray[Any]) -> Prediction:
+        """What the predictor returned for rows, as labels and probabilities."""
+        answer = _softmax(answer) if self.output == "logits" else answer
+        return Predictor(lambda _: answer, self.form, self.classes)(rows)
+
+    def _ask(self, rows: NDArray[Any]) -> NDArray[Any]:
+        try:
+            answer = self.predictor(rows)
+        except Exception as cause:
+            raise PredictorCallError(
+                f"the predictor failed on an array of shape {rows.shape} and {rows.dtype}: {cause}"
+            ) from cause
+        try:
+            return np.atleast_1d(np.asarray(answer))
+        except Exception as cause:
+            raise PredictorReturnTypeError(
+                f"the predictor must return an array, got {type(answer).__name__}: {cause}"
+            ) from cause
+
+
+@contextmanager
+def _errors_of_alibi() -> Iterator[None]:
+    try:
+        yield
+    except PredictorError as error:
+        if isinstance(error.__cause__, AlibiException):  # ours, that the engine wrapped
+            raise error.__cause__ from error.__cause__.__cause__
+        raise PredictorReturnTypeError(str(error)) from error
+
+
+def _kind(answer: NDArray[Any]) -> Output:
+    """What a predictor returns that answered like this ``(n,)`` or ``(n, C)``."""
+    if answer.ndim == 2 and answer.shape[1] > 1:
+        numbers = answer.dtype.kind in "fiub"
+        return "logits" if numbers and (answer.min() < 0 or answer.max() > 1) else "probabilities"
+    if answer.dtype.kind != "f" or not np.isfinite(answer).all():
+        return "labels"
+    if answer.min() >= 0 and answer.max() <= 1:
+        return "probability"
+    if (answer == np.round(answer)).all():
+        return "labels"
+    raise PredictorReturnTypeError(
+        f"the predictor returned single numbers outside 0 to 1, as {answer.ravel()[0]:.4g}: give target_interval "
+        "if it is a regression, or output='labels'."
+    )
+
+
+def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=float)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _instances(X: ArrayLike) -> NDArray[Any]:
+    """Finite floating numbers ``(N, D)`` or ``(N, K, D)``; one static instance may come without its first axis."""
+    X = np.asarray(X)
+    X = X[None] if X.ndim == 1 else X
+    if X.ndim not in (2, 3) or 0 in X.shape or X.dtype.kind not in "fiub":
+        raise InvalidInputError(f"X must be numbers (N, D) or (N, K, D), got shape {X.shape} of {X.dtype}.")
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    if not np.isfinite(X).all():
+        raise InvalidInputError("X has NaN or infinity.")
+    return X
+
+
+def _bounds(feature_range: Any, n_columns: int) -> dict[int, tuple[float | None, float | None]]:
+    """Limits of each column, from alibi's (low, high) of numbers or arrays whose last axis are the columns."""
+    if feature_range is None:
+        return {}
+    try:
+        sides = []
+        for side in feature_range:
+            columns = np.asarray(side, dtype=float).reshape(-1, np.shape(side)[-1] if np.ndim(side) else 1)
+            if np.ptp(columns, axis=0).any():
+                raise ValueError("differs from step to step")
+            limits = np.broadcast_to(columns[0], n_columns).tolist()
+            sides.append([value if abs(value) < NO_LIMIT else None for value in limits])
+        low, high = sides
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"feature_range must be (low, high), numbers or arrays of {n_columns} columns (the same at all steps), "
+            f"or a dict, got {feature_range!r} ({error})."
+        ) from None
+    return dict(enumerate(zip(low, high, strict=True)))
+
+
+def _given_intervals(default: Any, Y_t: ArrayLike | None) -> list[Any]:
+    if Y_t is None and default is None:
+        raise InvalidInputError("a regression needs target_interval=(low, high), or intervals as Y_t.")
+    intervals = np.asarray([default] if Y_t is None else Y_t, dtype=float)  # None becomes NaN
+    if intervals.ndim != 2 or intervals.shape[1] != 2:
+        raise InvalidInputError(f"Y_t of a regression must be intervals (1, 2) or (N, 2), got {intervals.shape}.")
+    return [tuple(None if np.isnan(end) else end for end in pair) for pair in intervals.tolist()]
+
+
+def _given_labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
+    """Labels from labels ``(), (n,), (n, 1)`` or from one-hot rows ``(n, C)``."""
+    if Y_t.ndim > 2 or Y_t.size == 0:
+        raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
+    if Y_t.ndim == 2 and Y_t.shape[1] > 1:
+        classes = np.arange(Y_t.shape[1]) if first.classes is None else first.classes
+        if Y_t.shape[1] != len(classes):
+            raise InvalidInputError(f"Y_t has {Y_t.shape[1]} columns, the predictor {len(classes)} classes.")
+        return list(classes[Y_t.argmax(1)].tolist())
+    labels = Y_t.reshape(-1)
+    whole = labels.dtype.kind == "f" and first.outcomes.dtype.kind in "iu" and (labels == labels.round()).all()
+    return list((labels.astype(int) if whole else labels).tolist())
+
+
+def _definite(goal: Any, present: Any, classes: NDArray[Any] | None) -> Any:
+    """The goal as a label, where "same" or "other" can mean one only."""
+    if isinstance(goal, str) and goal == "same":
+        return _plain(present)
+    if isinstance(goal, str) and goal == "other" and classes is not None and len(classes) == 2:
+        return _plain(classes[classes != present][0])
+    return goal
+
+
+def _entries(found: list[Counterfactual], num_samples: int, model: _Model) -> list[list[dict[str, Any]]]:
+    """The answers of each instance, else its near miss, with what the model says of them."""
+    kept = [list(cf.candidates[:num_samples]) for cf in found]
+    kept = [some or ([] if cf.near_miss is None else [cf.near_miss]) for some, cf in zip(kept, found, strict=True)]
+    if not any(kept):
+        return [[] for _ in found]
+    rows = np.stack([x for some in kept for x in some])
+    prediction = model.understand(model.ask(rows), rows)
+    said = (prediction[i : i + 1] for i in range(len(rows)))
+    return [[_entry(cf, x, next(said)) for x in some] for some, cf in zip(kept, found, strict=True)]
+
+
+def _entry(cf: Counterfactual, x: NDArray[Any], said: Prediction) -> dict[str, Any]:
+    original, state = (cf.features.encode(np.atleast_2d(rows)) for rows in (cf.original, x))
+    distance = weighted_l1(original, state[None], cf.features.weights, cf.features.discrete)
+    return {
+        "X": x[None],
+        "class": _plain(said.outcomes[0]),
+        "proba": said.probabilities,
+        "distance": float(distance[0]),
+    }
+
+
+def _data(
+    X: NDArray[Any],
+    first: Prediction,
+    goals: list[Any],
+    found: list[Counterfactual],
+    entries: list[list[dict[str, Any]]],
+) -> dict[str, Any]:
+    """alibi's keys and ours, with one entry an instance."""
+    best = [some[0] if cf.found else None for some, cf in zip(entries, found, strict=True)]
+    missing = np.array([entry is None for entry in best])
+
+    def stacked(key: str, instead: NDArray[Any]) -> NDArray[Any]:
+        rows = [
+            blank if entry is None else np.reshape(entry[key], blank.shape)
+            for entry, blank in zip(best, instead, strict=True)
+        ]
+        if not missing.any():
+            return np.stack(rows)
+        # Masked, because a row that is no counterfactual must not pass for one; and unlike NaN it is null in JSON.
+        mask = np.broadcast_to(missing.reshape(-1, *[1] * (instead.ndim - 1)), instead.shape)
+        return np.ma.masked_array(np.stack(rows), mask.copy())  # type: ignore[no-untyped-call]
+
+    targets = [
+        goal if np.isscalar(goal) and goal != "other" else cf.target for goal, cf in zip(goals, found, strict=True)
+    ]
+    uniform = len({type(target) for target in targets}) == 1
+    present = first.outcomes.reshape(-1, 1)
+    return {
+        "orig": {"X": X, "class": present},
+        "cf": {
+            "X": stacked("X", np.full(X.shape, np.nan, X.dtype)),
+            "class": stacked("class", present),
+            "proba": None
+            if first.probabilities is None
+            else stacked("proba", np.full_like(first.probabilities, np.nan)),
+            "distance": stacked("distance", np.full(len(X), np.nan)),
+        },
+        "target": np.array(targets, dtype=None if uniform else object).reshape(-1, 1),
+        "condition": None,
+        "all": [some if cf.found else [] for some, cf in zip(entries, found, strict=True)],
+        "orig_class": first.outcomes,
+        "orig_proba": first.probabilities,
+        "success": [cf.found for cf in found],
+        "status": [cf.status for cf in found],
+        "reason": [cf.reason for cf in found],
+        "near_miss": [None if cf.found or not some else some[0] for some, cf in zip(entries, found, strict=True)],
+        "proximity": [None if entry is None else entry["distance"] for entry in best],
+        "sparsity": [cf.sparsity for cf in found],
+        "changes": [[_plain(change._asdict()) for change in cf.changes] for cf in found],
+        "text": [str(cf) for cf in found],
+        "queries": [cf.n_queries + 1 + len(some) for some, cf in zip(entries, found, strict=True)],
+        "calls": [cf.n_calls + 1 + bool(some) for some, cf in zip(entries, found, strict=True)],
+        "seconds": [cf.seconds for cf in found],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can hold it and a person can read it: functions by their name, infinity as None."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return _plain(value.tolist())
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return repr(value) if isinstance(value, slice) else getattr(value, "__name__", type(value).__name__)

@@ -212,6 +212,10 @@ class NTDCFE(Explainer):  # type: ignore[misc]
                 X, [self._target(goal) for goal in goals], n_counterfactuals=num_samples, progress=verbose, **options
             )
             entries = _entries(found, num_samples, model)
+        found = [
+            replace(cf, n_queries=cf.n_queries + 1 + len(some), n_calls=cf.n_calls + 1 + bool(some))
+            for cf, some in zip(found, entries, strict=True)
+        ]
         meta = copy.deepcopy(self.meta)
         meta["params"].update(num_samples=int(num_samples), output=model.output)
         return Explanation(meta=meta, data=_data(X, first, goals, found, entries))
@@ -467,7 +471,7 @@ def _bounds(feature_range: Any, n_columns: int) -> dict[int, tuple[float | None,
         sides = []
         for side in feature_range:
             columns = np.asarray(side, dtype=float).reshape(-1, np.shape(side)[-1] if np.ndim(side) else 1)
-            if np.ptp(columns, axis=0).any():
+            if (columns != columns[0]).any():
                 raise ValueError("differs from step to step")
             limits = np.broadcast_to(columns[0], n_columns).tolist()
             sides.append([value if abs(value) < NO_LIMIT else None for value in limits])
@@ -585,8 +589,8 @@ def _data(
         "sparsity": [cf.sparsity for cf in found],
         "changes": [[_plain(change._asdict()) for change in cf.changes] for cf in found],
         "text": [str(cf) for cf in found],
-        "queries": [cf.n_queries + 1 + len(some) for some, cf in zip(entries, found, strict=True)],
-        "calls": [cf.n_calls + 1 + bool(some) for some, cf in zip(entries, found, strict=True)],
+        "queries": [cf.n_queries for cf in found],
+        "calls": [cf.n_calls for cf in found],
         "seconds": [cf.seconds for cf in found],
     }
 

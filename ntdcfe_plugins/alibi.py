@@ -21,16 +21,13 @@ except ImportError as missing:
     raise ImportError("the alibi explainer needs alibi: pip install 'ntdcfe-plugins[alibi]'") from missing
 
 import ntdcfe
-from ntdcfe import Causal, Continuous, Counterfactual, Discrete, Feature, Features, OneHot, SearchSettings, Target
+from ntdcfe import Causal, Counterfactual, Features, SearchSettings, Target
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.proximity import weighted_l1
+from ntdcfe_plugins.columns import Column, Columns
 
-Column = str | int
 Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
-
-# alibi's own "no limit" in feature_range.
-NO_LIMIT = 1e10
 
 
 class NTDCFE(Explainer):  # type: ignore[misc]
@@ -196,6 +193,9 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``condition``: None, as in alibi where nothing is conditioned on.
         """
         X = _instances(X)
+        if isinstance(num_samples, bool) or not isinstance(num_samples, (int, np.integer)) or num_samples < 1:
+            raise InvalidInputError(f"num_samples must be a whole number from 1, got {num_samples!r}.")
+        num_samples = int(num_samples)
         features, rules = self._features(X.shape[-1])
         features.encode(X)  # raises before the predictor is asked anything
         with _errors_of_alibi():
@@ -217,7 +217,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             for cf, some in zip(found, entries, strict=True)
         ]
         meta = copy.deepcopy(self.meta)
-        meta["params"].update(num_samples=int(num_samples), output=model.output)
+        meta["params"].update(num_samples=num_samples, output=model.output)
         return Explanation(meta=meta, data=_data(X, first, goals, found, entries))
 
     def _check_arguments(self) -> None:
@@ -258,92 +258,15 @@ class NTDCFE(Explainer):  # type: ignore[misc]
 
     def _features(self, n_columns: int | None) -> tuple[Features, list[Causal]]:
         """What the columns are (as many as the names make up, if None), and the rules between them."""
-        names, kinds = self._kinds(n_columns)
-        owner = [i for i, kind in enumerate(kinds) for _ in range(kind.width)]  # of each column
-        if n_columns not in (None, len(owner)):
-            raise InvalidInputError(
-                f"feature_names and category_map make up {len(owner)} columns, the instances have {n_columns}."
-            )
-
-        def position(key: Column) -> int:
-            if isinstance(key, str) and key in names:
-                return names.index(key)
-            integer = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
-            if integer and -len(owner) <= int(key) < len(owner):
-                return owner[int(key)]
-            raise InvalidInputError(f"there is no feature {key!r}: names {names}, columns 0 to {len(owner) - 1}.")
-
-        options: list[dict[str, Any]] = [{} for _ in kinds]
-        by_feature = isinstance(self.feature_range, Mapping)
-        settings: list[tuple[str, Mapping[Any, Any]]] = [
-            ("bounds", self.feature_range if by_feature else _bounds(self.feature_range, len(owner))),
+        columns = Columns(n_columns, self.feature_names, self.category_map, self.ohe)
+        options: list[tuple[str, Mapping[Column, Any]]] = [
             ("direction", self.directions),
             ("weight", self.weights),
             ("scale", self.scales),
             ("role", dict.fromkeys(self.non_actionable_features, "non_actionable")),
             ("role", dict.fromkeys(self.immutable_features, "immutable")),
         ]
-        for option, given in settings:
-            for key, value in given.items():
-                i = position(key)
-                # A range of all columns is not meant for codes of categories.
-                if option != "bounds" or by_feature or kinds[i].categories is None:
-                    options[i][option] = value
-        features = [kind.feature(name, given) for kind, name, given in zip(kinds, names, options, strict=True)]
-        rules = [replace(r, effect=position(r.effect), causes=[*map(position, r.causes)]) for r in self.constraints]  # type: ignore[arg-type]
-        return Features(features, self.actionable_steps), rules
-
-    def _kinds(self, n_columns: int | None) -> tuple[list[str], list[_Kind]]:
-        """Names and kinds of the features, in order."""
-        kinds: list[_Kind] = []
-        names: list[str] = []
-        left, column = dict(self.category_map), 0
-        while column < (n_columns or 0) if self.feature_names is None else len(kinds) < len(self.feature_names):
-            name = f"feature {len(kinds)}" if self.feature_names is None else self.feature_names[len(kinds)]
-            key: Column = name if name in left else column
-            kinds.append(_Kind(left.pop(key, None), one_hot=key in self.ohe))
-            names.append(name)
-            column += kinds[-1].width
-        if left or any(key not in self.category_map for key in self.ohe):
-            raise InvalidInputError(
-                f"category_map and ohe must name features, or their first column: got {list(self.category_map)} and "
-                f"{self.ohe} for features {names}."
-            )
-        return names, kinds
-
-
-@dataclass(frozen=True)
-class _Category(Discrete):
-    """Codes 0, 1, ... of named categories without an order."""
-
-    labels: Sequence[str] = ()
-
-    def describe(self, value: float) -> str:
-        """The name of the category."""
-        return str(self.labels[int(value)])
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Whether a feature is a number, a column of codes, or a one-hot group."""
-
-    categories: Sequence[str] | None
-    one_hot: bool
-
-    @property
-    def width(self) -> int:
-        return 1 if self.categories is None or not self.one_hot else len(self.categories)
-
-    def feature(self, name: str, options: dict[str, Any]) -> Feature:
-        """The engine's feature of this kind."""
-        kind: type[Feature] = Continuous if self.categories is None else OneHot if self.one_hot else _Category
-        if unknown := set(options) - {field.name for field in fields(kind)}:
-            raise InvalidInputError(f"{name!r} is categorical: it takes no {' or '.join(sorted(unknown))}.")
-        if self.categories is None:
-            return kind(name=name, **options)
-        labels = tuple(map(str, self.categories))
-        own = {"categories": labels} if self.one_hot else {"labels": labels, "values": range(len(labels))}
-        return kind(name=name, **own, **options)
+        return columns.features(options, self.feature_range, self.actionable_steps), columns.rules(self.constraints)
 
 
 @dataclass(frozen=True)
@@ -461,27 +384,6 @@ def _instances(X: ArrayLike) -> NDArray[Any]:
     if not np.isfinite(X).all():
         raise InvalidInputError("X has NaN or infinity.")
     return X
-
-
-def _bounds(feature_range: Any, n_columns: int) -> dict[int, tuple[float | None, float | None]]:
-    """Limits of each column, from alibi's (low, high) of numbers or arrays whose last axis are the columns."""
-    if feature_range is None:
-        return {}
-    try:
-        sides = []
-        for side in feature_range:
-            columns = np.asarray(side, dtype=float).reshape(-1, np.shape(side)[-1] if np.ndim(side) else 1)
-            if (columns != columns[0]).any():
-                raise ValueError("differs from step to step")
-            limits = np.broadcast_to(columns[0], n_columns).tolist()
-            sides.append([value if abs(value) < NO_LIMIT else None for value in limits])
-        low, high = sides
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"feature_range must be (low, high), numbers or arrays of {n_columns} columns (the same at all steps), "
-            f"or a dict, got {feature_range!r} ({error})."
-        ) from None
-    return dict(enumerate(zip(low, high, strict=True)))
 
 
 def _given_intervals(default: Any, Y_t: ArrayLike | None) -> list[Any]:

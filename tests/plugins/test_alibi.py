@@ -519,11 +519,13 @@ def test_a_failing_predictor_raises_alibis_exceptions(iris):
         ({"immutable_features": [4]}, "no feature 4"),
         ({"immutable_features": [True, False]}, "no feature True"),
         ({"weights": {"sepal width": -1}}, "weight must be a positive number"),
-        ({"category_map": {7: ["a", "b"]}}, "category_map and ohe must name features"),
-        ({"ohe": [1]}, "category_map and ohe must name features"),
+        ({"category_map": {7: ["a", "b"]}}, "category_map must name features"),
+        ({"ohe": [1]}, "category_map must name features"),
         ({"category_map": {0: ["a", "b"]}, "scales": {0: 2.0}}, "is categorical: it takes no scale"),
         ({"feature_range": (np.zeros(3), np.ones(3))}, "feature_range must be"),
         ({"feature_range": 5}, "feature_range must be"),
+        ({"feature_range": (np.arange(8).reshape(2, 4), 9)}, "the same at all steps"),
+        ({"category_map": {0: ["a", "b"]}, "feature_range": {0: (0, 1)}}, "takes no bounds"),
         ({"target_proba": 1.5}, "target_proba must be"),
         ({"target_interval": (2, 1)}, "lower <= upper"),
         ({"output": "classes"}, "output must be one of"),
@@ -558,6 +560,9 @@ def test_wrong_instances_and_targets(iris):
     ]:
         with pytest.raises(ValueError, match=message):
             explainer.explain(X[:2], Y_t)
+    for num_samples in (0, 1.5, True):
+        with pytest.raises(ValueError, match="num_samples"):
+            explainer.explain(X[:1], num_samples=num_samples)
 
 
 def test_settings_and_options_reach_the_engine(iris):

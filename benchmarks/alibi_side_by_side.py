@@ -39,6 +39,7 @@ class Counted:
         self.predictor, self.rows, self.calls = predictor, 0, 0
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
+        """What the predictor says of X."""
         self.rows += len(X)
         self.calls += 1
         return self.predictor(X)

@@ -27,6 +27,8 @@ from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.proximity import weighted_l1
 from ntdcfe_plugins.columns import Column, Columns
 
+#: Wanted labels, or the ends of an interval; None for any class but the present one.
+Goal = tuple[Any, ...] | None
 Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
 
 
@@ -184,7 +186,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
               ``distance (N,)``. Where nothing was found, ``cf`` is masked (null in JSON).
             - ``target (N, 1)``: the wanted label, or words where it is not a single one.
-            - ``all``: up to `num_samples` dicts of ``X (1, ...)``, ``class``, ``proba``, ``distance``, nearest first.
+            - ``all``: up to `num_samples` dicts of ``X (1, ...)``, ``class``, ``proba``, ``distance``, the best first.
             - ``orig_class (N,)``, ``orig_proba (N, C)``; None in place of ``proba`` where there are no probabilities.
             - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where nothing was found,
               what came nearest to the target, as a dict like those in ``all``; else None.
@@ -239,21 +241,22 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             model = replace(model, output=_kind(answer))
         return model, model.understand(answer, X)
 
-    def _goals(self, Y_t: ArrayLike | None, first: Prediction) -> list[Any]:
-        """What is wanted of each instance: a label, a collection of labels, "other", or an interval."""
+    def _goals(self, Y_t: ArrayLike | None, first: Prediction) -> list[Goal]:
+        """What is wanted of each instance."""
         if self.output == "values":
-            given = _given_intervals(self.target_interval, Y_t)
+            goals = _intervals(self.target_interval, Y_t)
+        elif Y_t is not None:
+            goals = [(label,) for label in _labels(np.asarray(Y_t), first)]
         else:
-            given = [self.target_class] if Y_t is None else _given_labels(np.asarray(Y_t), first)
-        if len(given) not in (1, len(first)):
-            raise InvalidInputError(f"Y_t must have 1 row or one an instance ({len(first)}), got {len(given)}.")
-        given = given * len(first) if len(given) == 1 else given
-        return [_definite(goal, present, first.classes) for goal, present in zip(given, first.outcomes, strict=True)]
+            return [_goal(self.target_class, present, first.classes) for present in first.outcomes.tolist()]
+        if len(goals) not in (1, len(first)):
+            raise InvalidInputError(f"Y_t must have 1 row or one an instance ({len(first)}), got {len(goals)}.")
+        return goals * len(first) if len(goals) == 1 else goals
 
-    def _target(self, goal: Any) -> Target:
-        if self.output == "values":
+    def _target(self, goal: Goal) -> Target:
+        if goal is not None and self.output == "values":
             return Target.interval(*goal)
-        target = Target.of(goal)
+        target = Target.other() if goal is None else Target.labels(goal)
         return target if self.target_proba is None else _Confident(target, self.target_proba)
 
     def _features(self, n_columns: int | None) -> tuple[Features, list[Causal]]:
@@ -386,16 +389,20 @@ def _instances(X: ArrayLike) -> NDArray[Any]:
     return X
 
 
-def _given_intervals(default: Any, Y_t: ArrayLike | None) -> list[Any]:
-    if Y_t is None and default is None:
-        raise InvalidInputError("a regression needs target_interval=(low, high), or intervals as Y_t.")
-    intervals = np.asarray([default] if Y_t is None else Y_t, dtype=float)  # None becomes NaN
-    if intervals.ndim != 2 or intervals.shape[1] != 2:
-        raise InvalidInputError(f"Y_t of a regression must be intervals (1, 2) or (N, 2), got {intervals.shape}.")
-    return [tuple(None if np.isnan(end) else end for end in pair) for pair in intervals.tolist()]
+def _goal(target_class: Any, present: Any, classes: NDArray[Any] | None) -> Goal:
+    """`target_class` for an instance of class `present`; "other" of two classes is one of them."""
+    if isinstance(target_class, str) and target_class == "same":
+        return (present,)
+    if isinstance(target_class, str) and target_class == "other":
+        others = [] if classes is None else [label for label in classes.tolist() if label != present]
+        return (others[0],) if len(others) == 1 else None
+    if isinstance(target_class, np.ndarray):
+        target_class = target_class.tolist()
+    several = isinstance(target_class, (list, tuple, set, frozenset, range))
+    return tuple(map(_plain, target_class)) if several else (_plain(target_class),)
 
 
-def _given_labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
+def _labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
     """Labels from labels ``(), (n,), (n, 1)`` or from one-hot rows ``(n, C)``."""
     if Y_t.ndim > 2 or Y_t.size == 0:
         raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
@@ -404,18 +411,17 @@ def _given_labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
         if Y_t.shape[1] != len(classes):
             raise InvalidInputError(f"Y_t has {Y_t.shape[1]} columns, the predictor {len(classes)} classes.")
         return list(classes[Y_t.argmax(1)].tolist())
-    labels = Y_t.reshape(-1)
-    whole = labels.dtype.kind == "f" and first.outcomes.dtype.kind in "iu" and (labels == labels.round()).all()
-    return list((labels.astype(int) if whole else labels).tolist())
+    whole = Y_t.dtype.kind == "f" and first.outcomes.dtype.kind in "iu" and (Y_t == Y_t.round()).all()
+    return list((Y_t.astype(int) if whole else Y_t).reshape(-1).tolist())
 
 
-def _definite(goal: Any, present: Any, classes: NDArray[Any] | None) -> Any:
-    """The goal as a label, where "same" or "other" can mean one only."""
-    if isinstance(goal, str) and goal == "same":
-        return _plain(present)
-    if isinstance(goal, str) and goal == "other" and classes is not None and len(classes) == 2:
-        return _plain(classes[classes != present][0])
-    return goal
+def _intervals(target_interval: Any, Y_t: ArrayLike | None) -> list[Any]:
+    if Y_t is None and target_interval is None:
+        raise InvalidInputError("a regression needs target_interval=(low, high), or intervals as Y_t.")
+    intervals = np.asarray([target_interval] if Y_t is None else Y_t, dtype=float)  # None becomes NaN
+    if intervals.ndim != 2 or intervals.shape[1] != 2:
+        raise InvalidInputError(f"Y_t of a regression must be intervals (1, 2) or (N, 2), got {intervals.shape}.")
+    return [tuple(None if np.isnan(end) else end for end in pair) for pair in intervals.tolist()]
 
 
 def _entries(found: list[Counterfactual], num_samples: int, model: _Model) -> list[list[dict[str, Any]]]:
@@ -444,7 +450,7 @@ def _entry(cf: Counterfactual, x: NDArray[Any], said: Prediction) -> dict[str, A
 def _data(
     X: NDArray[Any],
     first: Prediction,
-    goals: list[Any],
+    goals: list[Goal],
     found: list[Counterfactual],
     entries: list[list[dict[str, Any]]],
 ) -> dict[str, Any]:
@@ -463,10 +469,8 @@ def _data(
         mask = np.broadcast_to(missing.reshape(-1, *[1] * (instead.ndim - 1)), instead.shape)
         return np.ma.masked_array(np.stack(rows), mask.copy())  # type: ignore[no-untyped-call]
 
-    targets = [
-        goal if np.isscalar(goal) and goal != "other" else cf.target for goal, cf in zip(goals, found, strict=True)
-    ]
-    uniform = len({type(target) for target in targets}) == 1
+    wanted = [goal[0] if goal and len(goal) == 1 else cf.target for goal, cf in zip(goals, found, strict=True)]
+    uniform = len(set(map(type, wanted))) == 1
     present = first.outcomes.reshape(-1, 1)
     return {
         "orig": {"X": X, "class": present},
@@ -478,7 +482,7 @@ def _data(
             else stacked("proba", np.full_like(first.probabilities, np.nan)),
             "distance": stacked("distance", np.full(len(X), np.nan)),
         },
-        "target": np.array(targets, dtype=None if uniform else object).reshape(-1, 1),
+        "target": np.array(wanted, dtype=None if uniform else object).reshape(-1, 1),
         "condition": None,
         "all": [some if cf.found else [] for some, cf in zip(entries, found, strict=True)],
         "orig_class": first.outcomes,

@@ -403,6 +403,9 @@ def test_one_target_an_instance(iris):
     assert explanation.cf["class"].tolist() == [[1], [0]]
     named = NTDCFE(model.predict_proba, classes=["a", "b", "c"], max_queries=ROWS).explain(X[[0]], np.array(["c"]))
     assert named.cf["class"].tolist() == [["c"]]
+    # A class that is called like one of alibi's words is still a class.
+    words = NTDCFE(model.predict_proba, classes=["other", "same", "c"], max_queries=ROWS).explain(X[[0]], ["same"])
+    assert words.cf["class"].tolist() == [["same"]]
 
 
 def test_company_in_a_batch_changes_nothing_and_shares_calls(iris):

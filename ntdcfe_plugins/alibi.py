@@ -6,6 +6,7 @@ In place of ``CounterfactualRL``: no autoencoder, no training, no training data.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -431,20 +432,20 @@ def _entries(found: list[Counterfactual], num_samples: int, model: _Model) -> li
     if not any(kept):
         return [[] for _ in found]
     rows = np.stack([x for some in kept for x in some])
-    prediction = model.understand(model.ask(rows), rows)
-    said = (prediction[i : i + 1] for i in range(len(rows)))
-    return [[_entry(cf, x, next(said)) for x in some] for some, cf in zip(kept, found, strict=True)]
+    try:
+        prediction = model.understand(model.ask(rows), rows)
+        said = iter([(_plain(prediction.outcomes[i]), prediction[i : i + 1].probabilities) for i in range(len(rows))])
+    except PredictorCallError as error:  # what was found stays found
+        warnings.warn(f"the probabilities of the counterfactuals are missing: {error}", stacklevel=3)
+        known = [cf.prediction if cf.found else cf.near_miss_prediction for cf in found]
+        said = iter([(k if x is some[0] else None, None) for k, some in zip(known, kept, strict=True) for x in some])
+    return [[_entry(cf, x, *next(said)) for x in some] for some, cf in zip(kept, found, strict=True)]
 
 
-def _entry(cf: Counterfactual, x: NDArray[Any], said: Prediction) -> dict[str, Any]:
+def _entry(cf: Counterfactual, x: NDArray[Any], label: Any, proba: NDArray[Any] | None) -> dict[str, Any]:
     original, state = (cf.features.encode(np.atleast_2d(rows)) for rows in (cf.original, x))
     distance = weighted_l1(original, state[None], cf.features.weights, cf.features.discrete)
-    return {
-        "X": x[None],
-        "class": _plain(said.outcomes[0]),
-        "proba": said.probabilities,
-        "distance": float(distance[0]),
-    }
+    return {"X": x[None], "class": label, "proba": proba, "distance": float(distance[0])}
 
 
 def _data(
@@ -456,37 +457,33 @@ def _data(
 ) -> dict[str, Any]:
     """alibi's keys and ours, with one entry an instance."""
     best = [some[0] if cf.found else None for some, cf in zip(entries, found, strict=True)]
-    missing = np.array([entry is None for entry in best])
 
-    def stacked(key: str, instead: NDArray[Any]) -> NDArray[Any]:
-        rows = [
-            blank if entry is None else np.reshape(entry[key], blank.shape)
-            for entry, blank in zip(best, instead, strict=True)
-        ]
+    def stacked(key: str, blank: NDArray[Any]) -> NDArray[Any]:
+        values = [None if entry is None else entry[key] for entry in best]
+        missing = np.array([value is None for value in values])
+        rows = [b if v is None else np.reshape(v, b.shape) for v, b in zip(values, blank, strict=True)]
         if not missing.any():
             return np.stack(rows)
         # Masked, because a row that is no counterfactual must not pass for one; and unlike NaN it is null in JSON.
-        mask = np.broadcast_to(missing.reshape(-1, *[1] * (instead.ndim - 1)), instead.shape)
+        mask = np.broadcast_to(missing.reshape(-1, *[1] * (blank.ndim - 1)), blank.shape)
         return np.ma.masked_array(np.stack(rows), mask.copy())  # type: ignore[no-untyped-call]
 
     wanted = [goal[0] if goal and len(goal) == 1 else cf.target for goal, cf in zip(goals, found, strict=True)]
     uniform = len(set(map(type, wanted))) == 1
-    present = first.outcomes.reshape(-1, 1)
+    present, proba = first.outcomes.reshape(-1, 1), first.probabilities
     return {
         "orig": {"X": X, "class": present},
         "cf": {
             "X": stacked("X", np.full(X.shape, np.nan, X.dtype)),
             "class": stacked("class", present),
-            "proba": None
-            if first.probabilities is None
-            else stacked("proba", np.full_like(first.probabilities, np.nan)),
+            "proba": None if proba is None else stacked("proba", np.full_like(proba, np.nan)),
             "distance": stacked("distance", np.full(len(X), np.nan)),
         },
         "target": np.array(wanted, dtype=None if uniform else object).reshape(-1, 1),
         "condition": None,
         "all": [some if cf.found else [] for some, cf in zip(entries, found, strict=True)],
         "orig_class": first.outcomes,
-        "orig_proba": first.probabilities,
+        "orig_proba": proba,
         "success": [cf.found for cf in found],
         "status": [cf.status for cf in found],
         "reason": [cf.reason for cf in found],
@@ -503,12 +500,12 @@ def _data(
 
 def _plain(value: Any) -> Any:
     """As JSON can hold it and a person can read it: functions by their name, infinity as None."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        return _plain(value.tolist())
     if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, (np.generic, np.ndarray)):
+        return _plain(value.tolist())
     if isinstance(value, Mapping):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, range)):

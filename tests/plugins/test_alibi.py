@@ -515,6 +515,25 @@ def test_a_failing_predictor_raises_alibis_exceptions(iris):
             NTDCFE(predictor).explain(X[:1])
 
 
+def test_what_was_found_stays_found_when_the_predictor_fails_at_the_very_end(iris):
+    X, _, model = iris
+    whole = Recorder(model.predict_proba)
+    expected = NTDCFE(whole, max_queries=ROWS).explain(X[:2])
+
+    def breaks_last(rows):
+        if recorder.calls == whole.calls:
+            raise ConnectionError("gone")
+        return model.predict_proba(rows)
+
+    recorder = Recorder(breaks_last)
+    with pytest.warns(UserWarning, match="probabilities of the counterfactuals are missing.*gone"):
+        explanation = NTDCFE(recorder, max_queries=ROWS).explain(X[:2])
+    np.testing.assert_array_equal(explanation.cf["X"], expected.cf["X"])
+    np.testing.assert_array_equal(explanation.cf["class"], expected.cf["class"])
+    assert explanation.cf["proba"].mask.all()
+    strictly(explanation.to_json())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,17 +10,39 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+def run(example: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, ROOT / "examples" / example]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+
+
 def test_quickstart(tmp_path):
     pytest.importorskip("sktime")
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "quickstart.py"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = run("quickstart.py", tmp_path)
     assert "The model says walking. For standing instead:" in done.stdout
     assert re.search(r"success +True", done.stdout)
     assert re.search(r"the model says of it +standing", done.stdout)
     assert "searching" in done.stderr  # the bar
     assert (tmp_path / "quickstart.png").exists()
+
+
+def test_alibi_timeseries(tmp_path):
+    for needed in ("alibi", "sktime", "matplotlib"):
+        pytest.importorskip(needed)
+    told = run("alibi_timeseries.py", tmp_path).stdout
+    assert "success: [True, True, True, True]" in told
+    assert "the model says of them: ['standing', 'standing', 'standing', 'standing']" in told
+    for claim in ("gyroscope untouched", "first 20 steps untouched", "the same after loading"):
+        assert f"{claim}: True" in told
+    assert (tmp_path / "alibi_timeseries.png").exists()
+
+
+def test_alibi_tabular(tmp_path):
+    pytest.importorskip("alibi")
+    told = run("alibi_tabular.py", tmp_path).stdout
+    assert "success: [True, True, True, True, True]" in told
+    for claim in ("marital status and sex untouched", "nobody gets younger", "codes are codes"):
+        assert f"{claim}: True" in told
 
 
 def test_code_in_the_readme():

@@ -17,7 +17,7 @@ class SearchSettings:
     """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 50
+    max_calls: int | None = 60
     """Most batches a batched search plans with (twice that where large series make them small); None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
@@ -39,7 +39,7 @@ class SearchSettings:
     """Whether the policy learns; without, its actions stay random."""
     refine: bool = True
     """Whether what the episodes found is shrunk."""
-    batch_rows: int = 192
+    batch_rows: int = 160
     """Rows in a probe or a refinement call; fewer for large series."""
     episodes: int = 64
     """Episodes played at once."""

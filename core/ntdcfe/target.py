@@ -23,6 +23,8 @@ class Target(ABC):
 
     #: Whether the model's one-dimensional answers are values, not labels.
     regression = False
+    #: Whether what is wanted depends on what the model says now.
+    relative = False
 
     @abstractmethod
     def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
@@ -118,6 +120,8 @@ class _Labels(Target):
 @dataclass(frozen=True)
 class _Other(Target):
     present: Any = None
+
+    relative = True
 
     def given(self, present: Prediction) -> Target:
         return _Other(_plain(present.outcomes[0]))

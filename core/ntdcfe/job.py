@@ -31,6 +31,8 @@ Confirmed: TypeAlias = "Generator[NDArray[Any], Prediction, list[Prediction | No
 
 # How often a model that contradicted itself is asked about the original, to see how often it errs.
 TRIALS = 30
+# A model that errs more often than this tells nothing.
+MOST_ERRORS = 0.45
 # Of a model that errs, one false answer in so many may get into the search; and the most asks it leads by.
 ONE_IN, MOST_LEAD = 10_000, 12
 # Most calls of a last check: ends it where no budget does.
@@ -151,7 +153,8 @@ class Job:
     def _room(self) -> int:
         """Rows that the search may still ask: some are set aside for the last check."""
         settings = self.search.settings
-        full = settings.confirmations * (settings.n_counterfactuals + 1)
+        # A call of votes and, should one of them contradict, a few more; many where it is known that they will.
+        full = settings.confirmations * (12 if self.doubted else 6) * settings.n_counterfactuals
         spare = full if settings.max_queries is None else settings.max_queries // 4
         return self._left - min(full, max(settings.n_counterfactuals, spare))
 
@@ -216,11 +219,20 @@ class Job:
                 suspect = self._suspect()[: room - len(states)]
                 prediction = yield np.concatenate([states, suspect])
                 self.search.n_batches += 1
-                if len(suspect) and not self.target.reached(prediction[len(states) :])[0] and not self.doubted:
-                    self.doubted = True
-                    yield from self._purge()
+                reached = self.target.reached(prediction)
+                reached, suspect_holds = reached[: len(states)], reached[len(states) :].all()
                 prediction = prediction[: len(states)]
-                reached, score = self.target.reached(prediction), self.target.score(prediction)
+                score = self.target.score(prediction)
+                unchanged = self.search.environment.sparsity(states) == 0
+                if not self.doubted and (not suspect_holds or (reached & unchanged).any()):
+                    self.doubted = True
+                    if (yield from self._purge()):
+                        # It built on what is not so.
+                        asks.close()
+                        asks = self.start(self.search)
+                        asked = next(asks)
+                        continue
+                reached &= ~unchanged  # whatever the model says: that is the original
                 if self.doubted:
                     reached = yield from self._sure(states, reached)
                 # Rounded, because the last bits of a probability depend on the size of the batch.
@@ -250,27 +262,38 @@ class Job:
         if self.near_miss is None or answer.score[best] > self.near_miss.score:
             self.near_miss = NearMiss(float(answer.score[best]), states[best].copy(), prediction[best : best + 1])
 
-    def _purge(self) -> Talk:
-        """Keep the candidates that hold: what was taken in before the first contradiction may be wrong."""
+    def _purge(self) -> Generator[NDArray[Any], Prediction, bool]:
+        """Keep the candidates that hold: what was taken in before the first contradiction may be wrong. Was it?"""
         candidates = self.search.candidates
         entries = [*candidates.states, *(entry.state for entry in candidates.niches())]
+        if not entries:
+            return False
         states = np.array(list({state.tobytes(): state for state in entries}.values()))
-        held = yield from self._sure(states, np.ones(len(states), bool))
+        # Those on which the rows run out stay: the last check will tell.
+        held = yield from self._sure(states, np.ones(len(states), bool), undecided=True)
         candidates.retain(states[held])
+        return not held.all()
 
-    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Verdict:
-        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``."""
-        if self._error_rate is None and claimed.any():
-            said = yield self._copies(self._original, max(1, min(TRIALS, self._room // 4)))
-            # A little pessimistic: none wrong of thirty is not never.
-            self._error_rate = min(0.45, (1 + int(self.target.reached(said).sum())) / (2 + len(said)))
-        rate = self._error_rate or 0.0
-        needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log((1 - rate) / rate))) if rate else 1
+    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_], undecided: bool = False) -> Verdict:
+        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``.
+
+        `undecided` is what those count as on which the rows run out.
+        """
+        if not claimed.any():
+            return claimed
+        if self._error_rate is None:
+            self._error_rate = MOST_ERRORS
+            if trials := max(0, min(TRIALS, self._room // 4)):
+                said = yield self._copies(self._original, trials)
+                # A little pessimistic: none wrong of thirty is not never.
+                self._error_rate = min(MOST_ERRORS, (1 + int(self.target.reached(said).sum())) / (2 + trials))
+        odds = (1 - self._error_rate) / self._error_rate
+        needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log(odds)))
         lead = claimed.astype(int)
         while len(open_ := np.flatnonzero((lead > 0) & (lead < needed))[: max(0, self._room)]):
             prediction = yield states[open_]
             lead[open_] += np.where(self.target.reached(prediction), 1, -1)
-        return lead >= needed if claimed.any() else claimed
+        return lead >= (1 if undecided else needed)
 
     # The last check
 

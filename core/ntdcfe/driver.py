@@ -39,13 +39,13 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
-        self._last_call = 0.0
+        self._longest_round = 0.0
         self.predictor.deadline = self._deadline
 
     @property
     def out_of_time(self) -> bool:
-        """Whether there is no time for another call and a last check."""
-        return time.monotonic() + self._last_call >= self._deadline
+        """Whether there is no time for another batch: the last check will take one."""
+        return time.monotonic() + self._longest_round >= self._deadline
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Bring every job to its end; jobs share calls, and nothing else.
@@ -66,7 +66,9 @@ class Driver:
                                 if job.phase == "search":
                                     job.wind_up("budget_exhausted")
                             waiting = [job for job in waiting if job.phase != "done"]
+                        begun = time.monotonic()
                         self._serve(waiting, bar)
+                        self._longest_round = max(self._longest_round, time.monotonic() - begun)
                         for job in waiting:
                             job.seconds = time.monotonic() - started
                 except KeyboardInterrupt:
@@ -110,7 +112,6 @@ class Driver:
             return [None]
 
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
-        started = time.monotonic()
         calls, failures = self.predictor.n_calls, self.predictor.n_failures
         asked: list[NDArray[Any]] = [job.pending for job in jobs if job.pending is not None]
         rows = np.concatenate([j.search.environment.features.decode(s) for j, s in zip(jobs, asked, strict=True)])
@@ -120,7 +121,6 @@ class Driver:
             for job in jobs:
                 job.search.n_calls += self.predictor.n_calls - calls
                 job.n_failures += self.predictor.n_failures - failures
-        self._last_call = time.monotonic() - started
         parts, start = [], 0
         for job, states in zip(jobs, asked, strict=True):
             job.search.n_queries += len(states)

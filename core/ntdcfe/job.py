@@ -269,16 +269,12 @@ class Job:
         if not entries:
             return False
         states = np.array(list({state.tobytes(): state for state in entries}.values()))
-        # Those on which the rows run out stay: the last check will tell.
-        held = yield from self._sure(states, np.ones(len(states), bool), undecided=True)
+        held = yield from self._sure(states, np.ones(len(states), bool))
         candidates.retain(states[held])
         return not held.all()
 
-    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_], undecided: bool = False) -> Verdict:
-        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``.
-
-        `undecided` is what those count as on which the rows run out.
-        """
+    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Verdict:
+        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``."""
         if not claimed.any():
             return claimed
         if self._error_rate is None:
@@ -290,10 +286,12 @@ class Job:
         odds = (1 - self._error_rate) / self._error_rate
         needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log(odds)))
         lead = claimed.astype(int)
-        while len(open_ := np.flatnonzero((lead > 0) & (lead < needed))[: max(0, self._room)]):
+        # One vote against is no verdict: at an error in five, a quarter of what is valid would go.
+        while len(open_ := np.flatnonzero(claimed & (lead >= 0) & (lead < needed))[: max(0, self._room)]):
             prediction = yield states[open_]
             lead[open_] += np.where(self.target.reached(prediction), 1, -1)
-        return lead >= (1 if undecided else needed)
+        # Those on which the rows ran out stay: the last check will tell.
+        return lead >= (needed if self._room > 0 else 1)
 
     # The last check
 
@@ -333,7 +331,8 @@ class Job:
         said: list[Prediction | None] = [None] * len(states)
         against_original = 0
         for _ in range(MOST_CHECKS):
-            copies = originals = min(size, self._left // (len(open_) + 1))
+            copies = min(size, self._left // (len(open_) + 1))
+            originals = min(copies, 2) if self.doubted else copies
             if copies == 0 and self._left >= len(open_) and not self.doubted:
                 copies = 1
             if copies == 0 or not len(open_):

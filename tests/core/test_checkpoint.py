@@ -142,7 +142,7 @@ def test_damage_in_the_middle_is_named(path):
     explainer.explain_batch(X, 1, checkpoint=path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:3], lines[3][:50], *lines[4:]]) + "\n")
-    with pytest.raises(InvalidInputError, match="line 4 of .*run.jsonl is damaged"):
+    with pytest.raises(InvalidInputError, match=r"line 4 of .*run\.jsonl is damaged"):
         explainer.explain_batch(X, 1, checkpoint=path)
 
 

@@ -210,7 +210,7 @@ def test_one_that_does_not_hold_is_replaced_by_the_next():
     asked = []
 
     def fickle(X):
-        same = (X == best.x).all((1, 2))
+        same = (best.x == X).all((1, 2))
         asked.append(same.any())
         return np.where(same & (sum(asked) > 1), 0, rule(X))
 

@@ -62,10 +62,7 @@ class Driver:
                             job.begin()
                     while waiting := [job for job in waiting if job.phase != "done"]:
                         if self.out_of_time:
-                            for job in waiting:
-                                if job.phase == "search":
-                                    job.wind_up("budget_exhausted")
-                            waiting = [job for job in waiting if job.phase != "done"]
+                            waiting = self._hurried(waiting)
                         begun = time.monotonic()
                         self._serve(waiting, bar)
                         self._last_round = time.monotonic() - begun
@@ -78,6 +75,16 @@ class Driver:
                     for job in waiting:
                         if job.phase != "done":
                             job.wind_up("interrupted")
+
+    def _hurried(self, running: Sequence[Job]) -> list[Job]:
+        """The jobs that may ask once more, when time is up."""
+        late = time.monotonic() >= self._deadline
+        for job in running:
+            if job.phase == "search" or (late and job.phase == "look" and job.search.n_queries):
+                job.wind_up("budget_exhausted")
+            elif late and job.phase == "check" and job.n_checks:
+                job.give_up()
+        return [job for job in running if job.phase != "done"]
 
     def _serve(self, running: Sequence[Job], bar: tqdm[Any]) -> None:
         """One round: ask what every job wants to know, and tell it."""

@@ -71,6 +71,7 @@ class Job:
     cut_short: bool = False
     """Whether time, a fault or an interrupt ended it before its own end."""
     n_failures: int = 0
+    n_checks: int = 0
     seconds: float = 0.0
     phase: Phase = "look"
     pending: NDArray[Any] | None = None
@@ -99,6 +100,14 @@ class Job:
             self._end()
         else:
             self._go(self._last_check())
+
+    def give_up(self) -> None:
+        """End the last check: what it has not confirmed yet of a model that contradicts itself is not handed out."""
+        if self._talk is not None:
+            self._talk.close()
+        self.cut_short, self.confirmed = True, self.found
+        self._conclude()
+        self._end()
 
     def fail(self, cause: Exception) -> None:
         """The model, or another of the user's functions, failed: keep what was found, and why it ended."""
@@ -318,6 +327,9 @@ class Job:
             self.answers += tuple(state for state, prediction in zip(asked, said, strict=True) if prediction)
             self.prediction = self.prediction or next(filter(None, said), None)
         self.confirmed = self.found
+        self._conclude()
+
+    def _conclude(self) -> None:
         if self.found and self.status not in ("interrupted", "model_failed"):
             self.status = "found"
 
@@ -342,6 +354,7 @@ class Job:
             if rest:
                 block.append(np.array(rest))
             prediction = yield np.concatenate(block)
+            self.n_checks += 1
             reached = self.target.reached(prediction)
             votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
             self.doubted |= not votes.all() or bool(own.any())

@@ -55,7 +55,8 @@ def test_remote_model(tmp_path):
     assert "requests to the service: 0" in run("remote_model.py", tmp_path).stdout  # all of it is in the file
 
 
-def test_code_in_the_readme():
+def test_code_in_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert blocks
     for block in blocks:

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from ntdcfe import NTDCFE, SearchSettings
 
 BASE = {"K": 50, "D": 10, "N": 1, "rows": 1000}
-POINTS = {"K": (50, 200, 800, 3200), "D": (10, 40, 160, 640), "N": (1, 4, 16, 64), "rows": (1000, 4000, 16000, 64000)}
+POINTS = {"K": (50, 200, 800), "D": (10, 40, 160), "N": (1, 8, 64), "rows": (1000, 4000, 16000)}
 LARGE = {"K": 144, "D": 963, "N": 1, "rows": 10_000}
 LIMIT = 4096
 

@@ -106,17 +106,15 @@ class Driver:
         """Predictions of what each job asks, in one call for all; None for a job on whose rows the model failed."""
         if not jobs:
             return []
-        if len(jobs) > 1:
-            try:
-                return list(self._call(jobs))
-            except PredictorError:
-                # Whose rows are at fault? The others must not suffer for them.
-                return [prediction for job in jobs for prediction in self._ask([job])]
         try:
             return list(self._call(jobs))
         except PredictorError as cause:
-            jobs[0].fail(cause)
-            return [None]
+            if len(jobs) == 1 or time.monotonic() >= self._deadline:
+                for job in jobs:
+                    job.fail(cause)
+                return [None] * len(jobs)
+        # Whose rows are at fault? The others must not suffer for them.
+        return [prediction for job in jobs for prediction in self._ask([job])]
 
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
         calls, failures = self.predictor.n_calls, self.predictor.n_failures

@@ -117,10 +117,9 @@ class Job:
         if self._talk is not None:
             self._talk.close()
         self.status, self.cut_short, self.confirmed = "model_failed", True, self.found
-        states = self.search.candidates.states
-        if not self.answers and states and not self.doubted:
-            # Nobody can be asked any more. It was valid when it was found.
-            self.answers = tuple(states[:1])
+        if not self.answers and not self.doubted:
+            # Nobody can be asked any more. They were valid when they were found.
+            self.answers = tuple(self._in_order()[: self.search.settings.n_counterfactuals])
         self._end()
 
     @property
@@ -307,12 +306,7 @@ class Job:
     def _last_check(self) -> Talk:
         """Ask the answers again; one that does not hold is replaced by the next candidate."""
         self.phase, self.answers = "check", ()
-        candidates, wanted = self.search.candidates, self.search.settings.n_counterfactuals
-        waiting = candidates.states
-        if wanted > 1:
-            first = candidates.diverse(wanted)
-            chosen = {id(state) for state in first}
-            waiting = first + [state for state in waiting if id(state) not in chosen]
+        waiting, wanted = self._in_order(), self.search.settings.n_counterfactuals
         if not waiting:
             return
         # Further candidates are asked once, along with the answer.
@@ -328,6 +322,15 @@ class Job:
             self.prediction = self.prediction or next(filter(None, said), None)
         self.confirmed = self.found
         self._conclude()
+
+    def _in_order(self) -> list[NDArray[Any]]:
+        """The candidates: those that would be answers, then those that could replace them."""
+        candidates, wanted = self.search.candidates, self.search.settings.n_counterfactuals
+        if wanted == 1:
+            return candidates.states
+        first = candidates.diverse(wanted)
+        chosen = {id(state) for state in first}
+        return first + [state for state in candidates.states if id(state) not in chosen]
 
     def _conclude(self) -> None:
         if self.found and self.status not in ("interrupted", "model_failed"):

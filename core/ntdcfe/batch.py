@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
@@ -16,7 +16,7 @@ from ntdcfe.driver import Driver
 from ntdcfe.errors import NTDCFEError, PredictorError
 from ntdcfe.features import Features
 from ntdcfe.job import Job, one_torch_thread
-from ntdcfe.parallel import AT_ONCE, in_parallel
+from ntdcfe.parallel import AT_ONCE, Halt, in_parallel
 from ntdcfe.plain import plain, plain_features
 from ntdcfe.predictor import Predictor
 from ntdcfe.settings import SearchSettings
@@ -24,6 +24,8 @@ from ntdcfe.target import Target
 
 if TYPE_CHECKING:
     from ntdcfe.explainer import NTDCFE
+
+Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 
 # Values of all series whose searches share calls: bounds the memory of a batch.
 POOLED_VALUES = 20_000
@@ -95,20 +97,21 @@ class Batch:
                 except KeyboardInterrupt:
                     if self.driver.interrupted:
                         raise
-                    self.driver.interrupted = True  # and once more around, for what is finished
+                    self.driver.interrupted = True
+                    if options["backend"] is not None:
+                        source.close()
+                    # And once more around: what a pool has finished is not lost.
                 except NTDCFEError:
                     raise
                 except Exception as lost:
                     if not results:
                         raise
-                    cause = PredictorError(f"a worker was lost ({type(lost).__name__}: {lost})")
+                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {lost})")
                     cause.__cause__ = lost
                     break
         return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]
 
-    def pools(
-        self, todo: Sequence[int], most: int | None = None, progress: bool = False
-    ) -> Iterator[tuple[int, Counterfactual]]:
+    def pools(self, todo: Sequence[int], most: int | None = None, progress: bool = False) -> Results:
         """Each instance with what became of it, in pools that share calls, of at most so many."""
         self.driver.progress = progress
         size = max(1, POOLED_VALUES // max(self.states[0].size, 1)) if len(self.X) else 1
@@ -122,15 +125,20 @@ class Batch:
             for i, job in pool:
                 yield i, counterfactual(job, self.X[i])
 
-    def _workers(self, todo: Sequence[int], options: Mapping[str, Any]) -> Iterator[tuple[int, Counterfactual]]:
+    def _workers(self, todo: Sequence[int], options: Mapping[str, Any]) -> Results:
         limit = self.settings.max_seconds
-        work = _Work(self.explainer, self.settings, self.features, None if limit is None else time.time() + limit)
+        until = None if limit is None else time.time() + limit
+        work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
         # On threads the number is everybody's, on processes each sets its own.
         with one_torch_thread():
-            for group, results in in_parallel(
-                work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
-            ):
-                yield from zip(group, results, strict=True)
+            try:
+                for group, results in in_parallel(
+                    work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
+                ):
+                    yield from zip(group, results, strict=True)
+            finally:
+                # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
+                halt.request()
 
     def _job(self, i: int) -> Job:
         return self.explainer._job(self.states[i], self.features, self.targets[i], self.settings, self.static)
@@ -171,13 +179,16 @@ class _Work:
     settings: SearchSettings
     features: Features
     until: float | None
+    halt: Halt
 
     def __call__(self, X: NDArray[Any], targets: Sequence[Target]) -> list[Counterfactual]:
         settings = self.settings
         if self.until is not None:
             settings = replace(settings, max_seconds=max(1e-9, self.until - time.time()))
-        with one_torch_thread():
+        with one_torch_thread(), self.halt:
             batch = Batch(self.explainer, X, targets, settings, self.features)
+            batch.driver.halt = self.halt
+            batch.driver.interrupted = self.halt.requested
             late = self.until is not None and time.time() >= self.until
             results = {} if late else dict(batch.pools(range(len(X))))
             return [results[i] if i in results else batch.untouched(i) for i in range(len(X))]

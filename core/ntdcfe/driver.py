@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.job import Job
+from ntdcfe.parallel import Halt
 from ntdcfe.predictor import Prediction, Predictor
 
 
@@ -36,6 +37,8 @@ class Driver:
     max_seconds: float | None = None
     progress: bool = False
     interrupted: bool = field(default=False, init=False)
+    halt: Halt | None = field(default=None, init=False)
+    """Where others may ask for an end."""
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
@@ -61,6 +64,8 @@ class Driver:
                         if job.phase == "look" and job.pending is None:
                             job.begin()
                     while waiting := [job for job in waiting if job.phase != "done"]:
+                        if self.halt is not None and self.halt.requested and not self.interrupted:
+                            raise KeyboardInterrupt
                         if self.out_of_time:
                             waiting = self._hurried(waiting)
                         begun = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,33 @@ BACKENDS = (None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray
 AT_ONCE = 8
 # Tasks for each worker, at least, so that none is idle for long at the end.
 TASKS_A_WORKER = 4
+
+
+class Halt:
+    """Tells workers that share this process to stop, and waits for them; in others it is a copy that nobody sets."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._running = 0
+        self._changed = threading.Condition()
+
+    def __reduce__(self) -> tuple[type[Halt], tuple[()]]:
+        return Halt, ()
+
+    def __enter__(self) -> None:
+        with self._changed:
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def request(self) -> None:
+        """Ask for an end, and return when nobody is at work any more."""
+        self.requested = True
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0)
 
 
 def check_backend(backend: str | None, params: Mapping[str, Any] | None, n_jobs: int | None) -> dict[str, Any]:
@@ -71,23 +99,27 @@ def _once(
         from ray.util.joblib import register_ray
 
         register_ray()
+    own = {name: options[name] for name in ("timeout", "pre_dispatch", "batch_size") if name in options}
     try:
-        with joblib.parallel_config(backend=options["backend"]):
+        # By the context, not by an argument: the Dask backend takes what Parallel adds to the latter for its own.
+        with joblib.parallel_config(**{name: value for name, value in options.items() if name not in own}):
             workers = max(1, joblib.effective_n_jobs(options["n_jobs"]))
-        size = max(1, min(AT_ONCE, len(todo) // (TASKS_A_WORKER * workers)))
-        groups = [todo[i : i + size] for i in range(0, len(todo), size)]
-        tasks = [joblib.delayed(_labelled)(work, group, arguments(group)) for group in groups]
-        parallel = joblib.Parallel(**{"return_as": "generator_unordered", "batch_size": 1, **options})
+            rounds = joblib.Parallel(**{"batch_size": 1, **own})
+            try:
+                parallel = joblib.Parallel(**{"batch_size": 1, **own}, return_as="generator_unordered")
+            except ValueError:
+                parallel = None  # the backend does not hand out results one by one
     except ValueError as cause:
-        if "return_as" not in str(cause):
-            raise InvalidInputError(f"backend {options['backend']!r}: {cause}") from cause
-        # In rounds, where the backend does not hand out results one by one.
-        size = 2 * TASKS_A_WORKER * workers
-        parallel = joblib.Parallel(**{"batch_size": 1, **options})
-        for i in range(0, len(tasks), size):
-            yield from parallel(tasks[i : i + size])
+        raise InvalidInputError(f"backend {options['backend']!r}: {cause}") from cause
+    size = max(1, min(AT_ONCE, len(todo) // (TASKS_A_WORKER * workers)))
+    groups = [todo[i : i + size] for i in range(0, len(todo), size)]
+    tasks = [joblib.delayed(_labelled)(work, group, arguments(group)) for group in groups]
+    if parallel is not None:
+        yield from parallel(tasks)
         return
-    yield from parallel(tasks)
+    size = 2 * TASKS_A_WORKER * workers
+    for i in range(0, len(tasks), size):
+        yield from rounds(tasks[i : i + size])
 
 
 def _labelled(work: Callable[..., Any], group: Sequence[int], arguments: tuple[Any, ...]) -> tuple[Sequence[int], Any]:

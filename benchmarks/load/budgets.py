@@ -55,7 +55,8 @@ def main() -> None:
         if max_seconds is not None:
             timed += 1
             # A batch: its calls to the model, and what the search does with the answers.
-            calls_a_batch = -(-97 // settings.max_batch_size) if settings.max_batch_size else 1
+            largest = settings.batch_rows + 7 * settings.confirmations  # with the votes of a last check
+            calls_a_batch = -(-largest // settings.max_batch_size) if settings.max_batch_size else 1
             ticks = np.array([started, *begun, started + seconds])
             over_time.append(
                 (seconds - max_seconds, max((ticks[calls_a_batch:] - ticks[:-calls_a_batch]), default=seconds))

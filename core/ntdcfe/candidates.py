@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ class Candidates:
 
     def add(self, x: NDArray[Any]) -> bool:
         """Take a valid state ``(K, F)`` in; tells whether it was new (and so, in Algorithm 1, ends the episode)."""
-        key = x.tobytes()
+        key = _key(x)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -91,7 +92,7 @@ class Candidates:
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
         sparsity = self.environment.sparsity(x)
         for i in np.flatnonzero(cost < last):
-            key = x[i].tobytes()
+            key = _key(x[i])
             if key not in self._seen:
                 self._seen.add(key)
                 self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
@@ -105,6 +106,13 @@ class Candidates:
         """Keep these valid states ``(n, K, F)`` only."""
         self._entries, self._seen = [], set()
         self.extend(x, self.environment.cost(x))
+
+    def retain(self, x: NDArray[Any]) -> None:
+        """Forget all but these valid states ``(n, K, F)``, niches included."""
+        self._niches = {}
+        self._entries, self._seen = [], set()
+        if len(x):
+            self.extend(x, self.environment.cost(x))
 
     def diverse(self, n: int) -> list[NDArray[Any]]:
         """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
@@ -126,7 +134,7 @@ class Candidates:
         del self._entries[self.keep :]
         # What was seen and not kept may come again; remembering all of it would grow without bounds.
         if len(self._seen) > 100 * self.keep:
-            self._seen = {kept.state.tobytes() for kept in self._entries}
+            self._seen = {_key(kept.state) for kept in self._entries}
 
     def _leaders(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
         """The least costly row of each niche: the feature that changes most, and whether it rises."""
@@ -140,6 +148,11 @@ class Candidates:
         order = np.argsort(cost, kind="stable")
         _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
         return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
+
+
+def _key(state: NDArray[Any]) -> bytes:
+    """A digest: thousands of large states themselves would take gigabytes."""
+    return blake2b(state.tobytes(), digest_size=16).digest()
 
 
 class LocalOutlierDetector:

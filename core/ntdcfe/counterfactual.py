@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.driver import Job, Status
+from ntdcfe.errors import PredictorError
 from ntdcfe.features import Features, OneHot
+from ntdcfe.job import Job, Status
+from ntdcfe.plain import (
+    plain,
+    plain_array,
+    plain_difference,
+    plain_features,
+    undifference,
+    unplain,
+    unplain_array,
+    unplain_features,
+)
 from ntdcfe.predictor import Prediction
 from ntdcfe.search import Update
 
@@ -43,10 +55,13 @@ class Counterfactual:
     """
 
     status: Status
-    """"found", "not_found", "already_target", "budget_exhausted" (and nothing found), or "interrupted"."""
+    """"found", "not_found", "already_target", "budget_exhausted" (and nothing found), "interrupted", "model_failed".
+
+    The last two say why the search ended early; see `found` for whether it had found something by then.
+    """
     original: NDArray[Any]
     x: NDArray[Any] | None
-    """The counterfactual, checked against the model; None if there is none."""
+    """The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none."""
     present: Any
     """The model's outcome for the original: a label, or a value; None if it was interrupted before."""
     prediction: Any
@@ -65,18 +80,31 @@ class Counterfactual:
     """How many times its usual reach the search had to let features go; 1 if it did not."""
     changes: tuple[Change, ...]
     candidates: tuple[NDArray[Any], ...]
-    """Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those."""
+    """Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those.
+
+    Beside `x`, and those asked for, there are others only if the model never contradicted itself.
+    """
     near_miss: NDArray[Any] | None
     """Where nothing was found: what came nearest to the target; None if the model gives labels only."""
     near_miss_prediction: Any
     """The model's outcome for `near_miss`, None if there is none."""
     n_queries: int
-    """Rows sent to the model."""
+    """Rows that the model answered."""
     n_calls: int
-    """Calls to the model that this instance took part in."""
+    """Calls to the model that this instance took part in, failed ones included."""
+    n_failures: int
+    """Calls among them that failed."""
     first_found: int | None
     """Rows it took to the first counterfactual of a batched search."""
     seconds: float
+    confirmed: bool
+    """Whether `x` held when it was asked again; False where the model failed for good before that."""
+    contradicted: bool
+    """Whether the model gave different answers to the same question."""
+    cause: Exception | None
+    """What failed, if something did."""
+    complete: bool
+    """Whether the search came to its own end, not to that of the time, of the model or of somebody's patience."""
     history: tuple[Update, ...] = field(repr=False)
     features: Features = field(repr=False)
 
@@ -94,6 +122,7 @@ class Counterfactual:
             "not_found": "the search ended without one; try more episodes, a larger budget or looser constraints",
             "budget_exhausted": "the budget ran out; raise max_queries or max_seconds, or loosen constraints",
             "interrupted": "the search was interrupted",
+            "model_failed": f"the model failed: {self.cause}",
         }[self.status]
 
     def __str__(self) -> str:
@@ -102,8 +131,12 @@ class Counterfactual:
         cost = f"{self.n_queries} rows in {self.n_calls} calls to the model, {self.seconds:.1f} s"
         if self.x is None:
             return f"No counterfactual found for {self.target}: {self.reason} ({cost})."
-        head = f"The model says {self._show(self.present)}. For {self._show(self.prediction)} instead:"
+        wanted = self.target if self.prediction is None else self._show(self.prediction)
+        head = f"The model says {self._show(self.present)}. For {wanted} instead:"
         lines = [f"  - {sentence}" for sentence in self.sentences()]
+        if self.status == "model_failed":
+            asked = "" if self.confirmed else " before this could be asked again"
+            lines.append(f"  (the model failed{asked}: {self.cause})")
         if self.widened > 1:
             lines.append(f"  (nothing nearer was found: values were let go {self.widened:.3g} times as far as usual)")
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
@@ -123,9 +156,58 @@ class Counterfactual:
             told.append(_in_words(self.features, self.features.index(name), where, before, after))
         return told
 
+    def to_dict(self, with_series: bool = True) -> dict[str, Any]:
+        """This in plain JSON, exact to the last bit; :meth:`from_dict` is the way back.
+
+        Labels that JSON does not know become their text. Without the series, `original` and `features` are left out.
+        """
+        entry: dict[str, Any] = {}
+        if with_series:
+            entry |= {"original": plain_array(self.original), "features": plain_features(self.features)}
+        for name in _PLAIN:
+            entry[name] = plain(getattr(self, name))
+        entry["candidates"] = [plain_difference(x, self.original) for x in self.candidates]
+        entry["near_miss"] = None if self.near_miss is None else plain_difference(self.near_miss, self.original)
+        entry["cause"] = None if self.cause is None else str(self.cause)
+        return entry
+
+    @classmethod
+    def from_dict(
+        cls, entry: Mapping[str, Any], original: NDArray[Any] | None = None, features: Features | None = None
+    ) -> Counterfactual:
+        """What `to_dict` was called on; `original` and `features` are needed if they were left out.
+
+        A `cause` comes back as a PredictorError with the same message.
+        """
+        original = unplain_array(entry["original"]) if original is None else original
+        features = unplain_features(entry["features"]) if features is None else features
+        values = {name: unplain(entry[name]) for name in _PLAIN}
+        values["history"] = tuple(Update(*update) for update in values["history"])
+        candidates = tuple(undifference(x, original) for x in entry["candidates"])
+        x = candidates[0] if candidates else None
+        before, after = (None if a is None else features.encode(np.atleast_2d(a)) for a in (original, x))
+        return cls(
+            **values,
+            original=original,
+            features=features,
+            x=None if x is None else x.copy(),
+            candidates=candidates,
+            changes=() if before is None or after is None else changes(before, after, features),
+            near_miss=None if entry["near_miss"] is None else undifference(entry["near_miss"], original),
+            cause=None if entry["cause"] is None else PredictorError(entry["cause"]),
+        )
+
     @staticmethod
     def _show(outcome: Any) -> str:
         return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
+
+
+# What is written as it is; the rest is arrays, or follows from them.
+_PLAIN = [
+    entry.name
+    for entry in fields(Counterfactual)
+    if entry.name not in ("original", "features", "x", "candidates", "changes", "near_miss", "cause")
+]
 
 
 def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
@@ -143,10 +225,7 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         value = prediction.outcomes[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    valid, miss = list(job.answers), None if job.answers else job.near_miss
-    if job.answers and search.settings.n_counterfactuals == 1 and job.status != "already_target":
-        states = search.candidates.states
-        valid += states[1 + next(i for i, state in enumerate(states) if state is best) :]
+    valid, miss = [*job.answers, *job.others], None if job.answers else job.near_miss
     units = np.where(environment.discrete, np.inf, environment.units)
     return Counterfactual(
         status=job.status,
@@ -168,8 +247,13 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
         near_miss_prediction=None if miss is None else outcome(miss.prediction),
         n_queries=search.n_queries,
         n_calls=search.n_calls,
+        n_failures=job.n_failures,
         first_found=search.first_found,
         seconds=job.seconds,
+        confirmed=job.confirmed,
+        contradicted=job.doubted,
+        cause=job.cause,
+        complete=not job.cut_short,
         history=tuple(search.history),
         features=features,
     )

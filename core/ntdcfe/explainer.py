@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from tqdm.auto import tqdm
 
+from ntdcfe.batch import Batch
 from ntdcfe.batched import batched
 from ntdcfe.candidates import Candidates, Plausible
+from ntdcfe.checkpoint import Checkpoint
 from ntdcfe.constraints import Causal
-from ntdcfe.counterfactual import Counterfactual, counterfactual
-from ntdcfe.driver import Driver, Job
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.environment import Environment, Transition, hold_to_end
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.features import Features
+from ntdcfe.job import Job
 from ntdcfe.learner import algorithm_1
+from ntdcfe.parallel import check_backend
 from ntdcfe.predictor import Output, Predict, Predictor
 from ntdcfe.proximity import Proximity, weighted_l1
 from ntdcfe.scale import units_of
 from ntdcfe.search import Search
 from ntdcfe.settings import SearchSettings
 from ntdcfe.target import Target
-
-# Values of all series whose searches share calls: bounds the memory of a batch.
-POOLED_VALUES = 20_000
 
 
 class NTDCFE:
@@ -122,13 +123,27 @@ class NTDCFE:
             How many are wanted and how much may be spent, in place of the settings' values.
         progress : bool
             Whether to show a bar.
+
+        Raises
+        ------
+        InvalidInputError
+            Before the model is asked anything.
+        PredictorError
+            If the model fails and nothing is found; what was found is returned with status "model_failed".
         """
         x = np.asarray(x)
         if x.ndim not in (1, 2):
             raise InvalidInputError(
                 f"x must be one series (K, D) or one static row (D,), got shape {x.shape}; explain_batch takes many."
             )
-        return self._explain(x[None], [Target.of(target)], n_counterfactuals, max_queries, max_seconds, progress)[0]
+        settings = self.settings.given(
+            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+        )
+        batch = self._batch(x[None], [Target.of(target)], settings)
+        ((_, cf),) = batch.pools([0], progress=progress)
+        if cf.cause is not None and not cf.found:
+            raise cf.cause
+        return cf
 
     def explain_batch(
         self,
@@ -139,8 +154,15 @@ class NTDCFE:
         max_queries: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
+        backend: str | None = None,
+        backend_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> list[Counterfactual]:
         """The counterfactuals of many series, in order; each is what `explain` gives for it alone.
+
+        An interrupt (Ctrl-C) ends it with what is found so far, a second one at once. Where the model fails on
+        some instances, their `status` is "model_failed", with the `cause`; the error is raised if it fails on all.
 
         Parameters
         ----------
@@ -151,6 +173,16 @@ class NTDCFE:
             rows for each instance, seconds for all.
         progress : bool
             Whether to show a bar over the instances.
+        backend : {None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray"}
+            What runs the instances, by sktime's names. None: this process, instances sharing calls to the model.
+            "dask" needs a ``distributed.Client``; "joblib" takes a joblib backend's name from `backend_params`.
+        backend_params : dict, optional
+            Further arguments of ``joblib.Parallel``.
+        n_jobs : int, optional
+            How many workers, all there are if not given.
+        checkpoint : path, optional
+            A file that each finished instance is written to. A later call with the same series, target and
+            settings goes on from there; one with others is refused. The model cannot be compared.
         """
         X = np.asarray(X)
         if X.ndim not in (2, 3):
@@ -161,53 +193,39 @@ class NTDCFE:
                 raise InvalidInputError(f"one Target an instance: {len(X)} instances, {len(targets)} targets.")
         else:
             targets = [Target.of(target)] * len(X)
-        return self._explain(X, targets, n_counterfactuals, max_queries, max_seconds, progress)
+        settings = self.settings.given(
+            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+        )
+        options = check_backend(backend, backend_params, n_jobs)
+        batch = self._batch(X, targets, settings)
+        store = None if checkpoint is None else Checkpoint(checkpoint, batch.identity(), batch.X, batch.features)
+        try:
+            results = batch.collect(options, store, progress)
+        finally:
+            if store is not None:
+                store.close()
+        failed = [cf for cf in results if cf.cause is not None]
+        if failed and all(cf.cause is not None and not cf.found for cf in results):
+            raise failed[0].cause or AssertionError
+        if failed:
+            warnings.warn(
+                f"the model failed on {len(failed)} of {len(results)} instances, first: {failed[0].cause} "
+                "What was found is kept; see status and cause.",
+                stacklevel=2,
+            )
+        return results
 
-    def _explain(
-        self,
-        X: NDArray[Any],
-        targets: list[Target],
-        n_counterfactuals: int | None,
-        max_queries: int | None,
-        max_seconds: float | None,
-        progress: bool,
-    ) -> list[Counterfactual]:
+    def _batch(self, X: NDArray[Any], targets: list[Target], settings: SearchSettings) -> Batch:
         X = _checked(X)
-        static = X.ndim == 2
-        series = X[:, None] if static else X  # (N, K, D)
-        features = Features.continuous(series.shape[2]) if self.features is None else self.features
-        if features.n_columns != series.shape[2]:
+        features = Features.continuous(X.shape[-1]) if self.features is None else self.features
+        if features.n_columns != X.shape[-1]:
             raise InvalidInputError(
-                f"the features describe {features.n_columns} columns, the series has {series.shape[2]}."
+                f"the features describe {features.n_columns} columns, the series has {X.shape[-1]}."
             )
         for target in targets:
             if self.classes is not None:
                 target.check_classes(np.asarray(self.classes))
-        limits = self.settings.given(
-            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
-        )
-        predictor = Predictor(
-            self.predict,
-            self.output,
-            self.classes,
-            limits.max_batch_size,
-            regression=any(t.regression for t in targets),
-        )
-        driver = Driver(predictor, static, limits.max_queries, limits.max_seconds, progress and len(X) == 1)
-        jobs = [
-            self._job(state, features, target, limits, static)
-            for state, target in zip(features.encode(series), targets, strict=True)
-        ]
-        at_once = max(1, POOLED_VALUES // series[0].size) if len(X) else 1
-        with tqdm(total=len(X), unit="instance", disable=not progress or len(X) == 1) as bar:
-            for pool in (jobs[i : i + at_once] for i in range(0, len(jobs), at_once)):
-                if driver.interrupted:
-                    for job in pool:
-                        job.stop("interrupted")
-                else:
-                    driver.run(pool)
-                bar.update(len(pool))
-        return [counterfactual(job, x) for job, x in zip(jobs, X, strict=True)]
+        return Batch(self, X, targets, settings, features)
 
     def _job(
         self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool

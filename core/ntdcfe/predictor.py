@@ -1,7 +1,11 @@
-"""The black box: batches, counts, checks what comes back."""
+"""The black box: batches, counts, checks what comes back, asks again where it may."""
 
 from __future__ import annotations
 
+import contextvars
+import math
+import queue
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +18,9 @@ from ntdcfe.errors import InvalidInputError, PredictorError
 
 Output = Literal["auto", "labels", "probabilities", "probability", "values"]
 Predict = Callable[[NDArray[Any]], Any]
+
+# Most values in one call where no batch size is set: 32 MB of float64, whatever the size of a series.
+VALUES_IN_A_CALL = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,16 @@ class Predictor:
         The labels of the probability columns; 0, 1, ... if not given. With
         ``output="labels"`` the labels that the model knows.
     max_batch_size : int, optional
-        Most rows in one call.
+        Most rows in one call; as many as fit `VALUES_IN_A_CALL` if not given.
     regression : bool
         Whether one-dimensional answers of an "auto" model are values.
+    retries : int
+        How often a call that failed is made again.
+    retry_wait : float
+        Seconds before the first retry, twice as many before each further one.
+    call_seconds : float, optional
+        A call that takes longer has failed. It is made in a thread of its own, which cannot be stopped:
+        the model may still be at work on it while it is asked again.
     """
 
     def __init__(
@@ -79,6 +93,9 @@ class Predictor:
         classes: Sequence[Any] | NDArray[Any] | None = None,
         max_batch_size: int | None = None,
         regression: bool = False,
+        retries: int = 0,
+        retry_wait: float = 0.5,
+        call_seconds: float | None = None,
     ) -> None:
         if not callable(predict):
             raise InvalidInputError(f"predict must be a function of an array, got {type(predict).__name__}.")
@@ -90,14 +107,44 @@ class Predictor:
         self.output: Output = "values" if output == "auto" and regression else output
         self.classes = None if classes is None else np.asarray(classes)
         self.max_batch_size = max_batch_size
+        self.retries = retries
+        self.retry_wait = retry_wait
+        self.call_seconds = call_seconds
+        self.deadline = math.inf
+        """When, on the monotonic clock, nobody waits any longer for another try."""
         self.n_rows = 0
         self.n_calls = 0
+        self.n_failures = 0
         self.seconds = 0.0
+        self._down = False
+        self._kind: str | None = None
 
     def __call__(self, rows: NDArray[Any]) -> Prediction:
         """Predictions of ``rows (n, K, D)`` or ``(n, D)``, in calls of at most `max_batch_size` rows."""
-        size = self.max_batch_size or len(rows)
-        return Prediction.concatenate([self._ask(rows[i : i + size]) for i in range(0, len(rows), size)])
+        size = self.max_batch_size or max(1, VALUES_IN_A_CALL // max(rows[0].size, 1))
+        return Prediction.concatenate([self._ask_patiently(rows[i : i + size]) for i in range(0, len(rows), size)])
+
+    def _ask_patiently(self, rows: NDArray[Any]) -> Prediction:
+        """Ask, and ask again after a while where that failed.
+
+        A model that failed through all its retries gets one try a call until it answers again: to wait as long for
+        each of a thousand series would not bring it back.
+        """
+        retries = 0 if self._down else self.retries
+        for attempt in range(retries + 1):
+            try:
+                prediction = self._ask(rows)
+            except PredictorError:
+                self.n_failures += 1
+                wait = self.retry_wait * 2**attempt
+                if attempt == retries or time.monotonic() + wait >= self.deadline:
+                    self._down = True
+                    raise
+                time.sleep(wait)
+            else:
+                self._down = False
+                return prediction
+        raise AssertionError("unreachable")
 
     def _ask(self, rows: NDArray[Any]) -> Prediction:
         started = time.perf_counter()
@@ -105,14 +152,36 @@ class Predictor:
         self.n_rows += len(rows)
         try:
             # A copy: a model that scales its input in place must not reach our candidates.
-            answer = self.predict(rows.copy())
+            answer = np.asarray(self._in_time(rows.copy()))
         except Exception as cause:
             raise PredictorError(
                 f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {cause}"
             ) from cause
         finally:
             self.seconds += time.perf_counter() - started
-        return self._understand(np.asarray(answer), rows.shape)
+        return self._understand(answer, rows.shape)
+
+    def _in_time(self, rows: NDArray[Any]) -> Any:
+        """What the model returns; TimeoutError if it takes longer than it may."""
+        if self.call_seconds is None:
+            return self.predict(rows)
+        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                outcome.put((self.predict(rows), None))
+            except BaseException as error:
+                outcome.put((None, error))
+
+        # A daemon: a model that never answers must not keep the process from ending.
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+        try:
+            answer, error = outcome.get(timeout=self.call_seconds)
+        except queue.Empty:
+            raise TimeoutError(f"no answer within call_seconds={self.call_seconds:g}") from None
+        if error is not None:
+            raise error
+        return answer
 
     def _understand(self, answer: NDArray[Any], asked: tuple[int, ...]) -> Prediction:
         n = asked[0]
@@ -131,8 +200,10 @@ class Predictor:
             raise wrong("returned the wrong shape")
         if answer.dtype.kind in "fc" and not np.isfinite(answer).all():
             raise wrong("returned NaN or infinity")
+        if answer.dtype.kind == "O" and any(value is None or value != value for value in answer.flat):
+            raise wrong("returned None or NaN")
 
-        output = self.output
+        output: Output = self.output
         if output == "auto":
             if answer.ndim == 2 and answer.shape[1] >= 2:
                 output = "probabilities"
@@ -140,11 +211,20 @@ class Predictor:
                 raise wrong('returned one column (say output="probability" if it is the probability of class 1)')
             else:
                 output = "labels"
+        text = output == "labels" and answer.dtype.kind in "US"
+        kind = "labels in text" if text else output
+        if self._kind not in (None, kind):
+            raise wrong(f"returned {kind} after {self._kind}")
+        prediction = self._read(answer, output, wrong)
+        self._kind = kind
+        return prediction
+
+    def _read(self, answer: NDArray[Any], output: Output, wrong: Callable[[str], PredictorError]) -> Prediction:
         if output == "probabilities":
             return self._classify(answer, wrong)
         if answer.ndim == 2 and answer.shape[1] != 1:
             raise wrong("returned several columns")
-        answer = answer.reshape(n)
+        answer = answer.reshape(len(answer))
         if output == "labels":
             return Prediction(answer)
         if answer.dtype.kind not in "fiub":

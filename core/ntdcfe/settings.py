@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Literal
 
 from ntdcfe.environment import OnViolation
@@ -22,7 +23,15 @@ class SearchSettings:
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
     max_batch_size: int | None = None
-    """Most rows in one call to the model; None for no limit."""
+    """Most rows in one call to the model; None for as many as 32 MB hold."""
+    retries: int = 0
+    """How often a call to the model that failed is made again."""
+    retry_wait: float = 0.5
+    """Seconds before the first retry, twice as many before each further one."""
+    call_seconds: float | None = None
+    """A call to the model that takes longer has failed; None for no limit."""
+    confirmations: int = 6
+    """How often an answer is asked again before it is handed out; twice as often if the model contradicts itself."""
     n_counterfactuals: int = 1
     """How many counterfactuals, differing in what they change, are wanted."""
     sparsity_weight: float = 0.2
@@ -69,6 +78,7 @@ class SearchSettings:
     def __post_init__(self) -> None:
         counts = (
             "n_counterfactuals",
+            "confirmations",
             "batch_rows",
             "episodes",
             "updates",
@@ -77,20 +87,28 @@ class SearchSettings:
             "epochs",
         )
         for name in counts:
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise InvalidInputError(f"{name} must be a whole number from 1, got {getattr(self, name)!r}.")
-        for name in ("max_queries", "max_calls", "max_seconds", "max_batch_size", "reach"):
+            if not _whole(value := getattr(self, name)) or value < 1:
+                raise InvalidInputError(f"{name} must be a whole number from 1, got {value!r}.")
+        if not _whole(self.retries) or self.retries < 0:
+            raise InvalidInputError(f"retries must be a whole number from 0, got {self.retries!r}.")
+        for name in ("max_queries", "max_calls", "max_batch_size"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and (not _whole(value) or value < 1):
+                raise InvalidInputError(f"{name} must be a whole number from 1, or None, got {value!r}.")
+        for name in ("max_seconds", "call_seconds", "reach"):
+            value = getattr(self, name)
+            if value is not None and not (_number(value) and value > 0):
                 raise InvalidInputError(f"{name} must be positive or None, got {value!r}.")
         for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(f"{name} must be positive, got {getattr(self, name)!r}.")
-        for name in ("weight_decay", "proximity_weight", "sparsity_weight", "margin", "entropy"):
-            if not getattr(self, name) >= 0:
-                raise InvalidInputError(f"{name} must not be negative, got {getattr(self, name)!r}.")
-        if not 0 <= self.discount <= 1:
+            if not (_number(value := getattr(self, name)) and value > 0):
+                raise InvalidInputError(f"{name} must be positive, got {value!r}.")
+        for name in ("weight_decay", "proximity_weight", "sparsity_weight", "margin", "entropy", "retry_wait"):
+            if not (_number(value := getattr(self, name)) and value >= 0):
+                raise InvalidInputError(f"{name} must not be negative, got {value!r}.")
+        if not (_number(self.discount) and 0 <= self.discount <= 1):
             raise InvalidInputError(f"discount must be from 0 to 1, got {self.discount!r}.")
+        if not (isinstance(self.hidden, (tuple, list)) and all(_whole(size) and size >= 1 for size in self.hidden)):
+            raise InvalidInputError(f"hidden must be a tuple of whole numbers from 1, got {self.hidden!r}.")
         choices = {
             "algorithm": ("batched", "reinforce"), "shape": ("segments", "to_end"), "on_violation": ("cap", "discard")
         }  # fmt: skip
@@ -101,6 +119,14 @@ class SearchSettings:
     def given(self, **arguments: object) -> SearchSettings:
         """These settings with those arguments of a call that are not None."""
         return replace(self, **{name: value for name, value in arguments.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 PAPER = SearchSettings(

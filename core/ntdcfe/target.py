@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ class Target(ABC):
 
     #: Whether the model's one-dimensional answers are values, not labels.
     regression = False
+    #: Whether what is wanted depends on what the model says now.
+    relative = False
 
     @abstractmethod
     def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
@@ -119,6 +122,8 @@ class _Labels(Target):
 class _Other(Target):
     present: Any = None
 
+    relative = True
+
     def given(self, present: Prediction) -> Target:
         return _Other(_plain(present.outcomes[0]))
 
@@ -139,7 +144,7 @@ class _Probability(Target):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label_", _plain(self.label_))
-        if not 0 < self.at_least <= 1:
+        if not (isinstance(self.at_least, Real) and 0 < self.at_least <= 1):
             raise InvalidInputError(f"at_least must be a probability above 0 and up to 1, got {self.at_least!r}.")
 
     def _probability_of(self, prediction: Prediction) -> NDArray[np.float64]:
@@ -172,6 +177,8 @@ class _Interval(Target):
     regression = True
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.lower, Real) and isinstance(self.upper, Real)):
+            raise InvalidInputError(f"an interval needs numbers, got {self.lower!r} and {self.upper!r}.")
         if not (self.lower <= self.upper and self.lower < np.inf and self.upper > -np.inf):
             raise InvalidInputError(f"an interval needs lower <= upper, got {self.lower} and {self.upper}.")
 

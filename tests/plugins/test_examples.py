@@ -45,7 +45,18 @@ def test_alibi_tabular(tmp_path):
         assert f"{claim}: True" in told
 
 
-def test_code_in_the_readme():
+def test_remote_model(tmp_path):
+    first = run("remote_model.py", tmp_path).stdout
+    assert "The model says alarm. For normal instead:" in first
+    assert "found 6 of 6" in first
+    requests, failures = map(int, re.search(r"service: (\d+), failed and made again: (\d+)", first).groups())
+    assert 0 < failures < requests
+    assert (tmp_path / "remote_model.jsonl").read_text().count("\n") == 7
+    assert "requests to the service: 0" in run("remote_model.py", tmp_path).stdout  # all of it is in the file
+
+
+def test_code_in_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert blocks
     for block in blocks:

@@ -1,0 +1,42 @@
+"""What the load benchmarks share: a small model, small budgets, comparable results, result files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ntdcfe import NTDCFE, Counterfactual, SearchSettings
+
+RESULTS = Path(__file__).parents[1] / "results"
+SMALL = SearchSettings(max_queries=400, max_calls=12)
+
+
+def model(X: np.ndarray) -> np.ndarray:
+    """1 where feature 0 is positive on average over the last three steps: labels (n,)."""
+    return (X[:, -3:, 0].mean(1) > 0).astype(int)
+
+
+def series(n: int, n_steps: int = 12, n_features: int = 3, seed: int = 0) -> np.ndarray:
+    """Series (n, K, D) that the model calls 0, most of them."""
+    return np.random.default_rng(seed).normal(-0.5, 0.3, (n, n_steps, n_features))
+
+
+def explainer(**options: Any) -> NTDCFE:
+    """The model with small budgets."""
+    return NTDCFE(model, settings=SMALL, **options)
+
+
+def outcome(cf: Counterfactual) -> dict[str, Any]:
+    """All that must not depend on where and when it was computed."""
+    # How many calls depends on who shares them, not what is asked in them.
+    return {name: value for name, value in cf.to_dict().items() if name not in ("seconds", "n_calls")}
+
+
+def write(name: str, *lines: str) -> None:
+    """A result file, shown as well."""
+    text = "\n".join(lines) + "\n"
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / name).write_text(text)
+    print(text, flush=True)

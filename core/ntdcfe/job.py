@@ -1,0 +1,405 @@
+"""One instance on its way: a first look, the search, a last check, and what became of it.
+
+Like a search, a job never calls the model. It yields states ``(n, K, F)`` and is told what the model says of
+them; the driver does the rest. What it was told may be wrong: of a model that contradicts itself it asks again
+before it believes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ntdcfe.errors import PredictorError
+from ntdcfe.predictor import Prediction
+from ntdcfe.search import Answer, Asks, Search
+from ntdcfe.target import Target
+
+Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
+Phase = Literal["look", "search", "check", "done"]
+Talk: TypeAlias = Generator[NDArray[Any], Prediction, None]
+Verdict: TypeAlias = Generator[NDArray[Any], Prediction, NDArray[np.bool_]]
+Confirmed: TypeAlias = "Generator[NDArray[Any], Prediction, list[Prediction | None]]"
+
+# How often a model that contradicted itself is asked about the original, to see how often it errs.
+TRIALS = 30
+# A model that errs more often than this tells nothing.
+MOST_ERRORS = 0.45
+# Of a model that errs, one false answer in so many may get into the search; and the most asks it leads by.
+ONE_IN, MOST_LEAD = 10_000, 12
+# Most calls of a last check: ends it where no budget does.
+MOST_CHECKS = 200
+
+
+class NearMiss(NamedTuple):
+    """The state ``(K, F)`` that came nearest to the target without reaching it, and what the model says of it."""
+
+    score: float
+    state: NDArray[Any]
+    prediction: Prediction
+
+
+@dataclass
+class Job:
+    """One instance: its search, and what became of it.
+
+    `present` is the model's prediction for the original, `prediction` the one for the answer.
+    `answers` are states ``(K, F)``, the best first, asked again `confirmations` times; `others` are further
+    candidates, asked again once. `doubted` tells that the model contradicted itself.
+    """
+
+    search: Search
+    target: Target
+    start: Callable[[Search], Asks]
+    status: Status = "not_found"
+    present: Prediction | None = None
+    prediction: Prediction | None = None
+    answers: tuple[NDArray[Any], ...] = ()
+    others: tuple[NDArray[Any], ...] = ()
+    confirmed: bool = False
+    near_miss: NearMiss | None = None
+    cause: Exception | None = None
+    doubted: bool = False
+    cut_short: bool = False
+    """Whether time, a fault or an interrupt ended it before its own end."""
+    n_failures: int = 0
+    n_checks: int = 0
+    seconds: float = 0.0
+    phase: Phase = "look"
+    pending: NDArray[Any] | None = None
+    """The states that it asks about next; None when it is done."""
+    _talk: Talk | None = None
+    _asked_again: NDArray[Any] | None = None
+    _error_rate: float | None = None
+
+    def begin(self) -> None:
+        """Ask the first question."""
+        self._go(self._life())
+
+    def tell(self, prediction: Prediction) -> None:
+        """Take what the model said of the pending states, and go on to the next question, or to the end."""
+        assert self._talk is not None
+        self._step(lambda talk: talk.send(prediction))
+
+    def wind_up(self, status: Status) -> None:
+        """End the search here; what was found is still asked again."""
+        if self._talk is not None:
+            self._talk.close()
+        self.cut_short = True
+        if self.phase != "check":
+            self.status = status
+        if self.present is None:
+            self._end()
+        else:
+            self._go(self._last_check())
+
+    def give_up(self) -> None:
+        """End the last check: what it has not confirmed yet of a model that contradicts itself is not handed out."""
+        if self._talk is not None:
+            self._talk.close()
+        self.cut_short, self.confirmed = True, self.found
+        self._conclude()
+        self._end()
+
+    def fail(self, cause: Exception) -> None:
+        """The model, or another of the user's functions, failed: keep what was found, and why it ended."""
+        self.cause = self.cause or (cause if isinstance(cause, PredictorError) else _wrapped(cause))
+        if self.phase != "check":
+            return self.wind_up("model_failed")
+        if self._talk is not None:
+            self._talk.close()
+        self.status, self.cut_short, self.confirmed = "model_failed", True, self.found
+        if not self.answers and not self.doubted:
+            # Nobody can be asked any more. They were valid when they were found.
+            self.answers = tuple(self._in_order()[: self.search.settings.n_counterfactuals])
+        self._end()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an answer."""
+        return bool(self.answers)
+
+    def _life(self) -> Talk:
+        yield from self._first_look()
+        if self.status == "not_found":
+            self.phase = "search"
+            yield from self._searching()
+            yield from self._last_check()
+
+    def _go(self, talk: Talk) -> None:
+        self._talk = talk
+        self._step(next)
+
+    def _step(self, move: Callable[[Talk], NDArray[Any]]) -> None:
+        assert self._talk is not None
+        try:
+            with one_torch_thread():
+                self.pending = move(self._talk)
+        except StopIteration:
+            self._end()
+
+    def _end(self) -> None:
+        self.pending, self.phase = None, "done"
+
+    # The budget
+
+    @property
+    def _left(self) -> int:
+        """Rows that may still be asked."""
+        limit = self.search.settings.max_queries
+        return 2**62 if limit is None else max(0, limit - self.search.n_queries)
+
+    @property
+    def _room(self) -> int:
+        """Rows that the search may still ask: some are set aside for the last check."""
+        settings = self.search.settings
+        # A call of votes and, should one of them contradict, a few more; many where it is known that they will.
+        full = settings.confirmations * (12 if self.doubted else 6) * settings.n_counterfactuals
+        spare = full if settings.max_queries is None else settings.max_queries // 4
+        return self._left - min(full, max(settings.n_counterfactuals, spare))
+
+    @property
+    def _lead(self) -> int:
+        """By how many votes an answer has to lead."""
+        return self.search.settings.confirmations * (2 if self.doubted else 1)
+
+    def _copies(self, states: NDArray[Any], n: int) -> NDArray[Any]:
+        return np.repeat(states, n, axis=0)
+
+    @property
+    def _original(self) -> NDArray[Any]:
+        return self.search.environment.original[None]
+
+    # The first look
+
+    def _first_look(self) -> Talk:
+        """What the model says of the original; done if that is the target already."""
+        copies = max(1, min(self.search.settings.confirmations, self._left // 4)) if self.target.relative else 1
+        prediction = yield self._copies(self._original, copies)
+        self.search.n_batches += 1
+        if prediction.classes is not None:
+            self.target.check_classes(prediction.classes)
+        if self.target.relative or self.target.reached(prediction)[0]:
+            # Everything that follows would be about another question if this were wrong.
+            prediction = yield from self._majority(prediction)
+        self.present = prediction[:1]
+        self.target = self.target.given(self.present)
+        if self.target.reached(self.present)[0]:
+            self.status, self.prediction, self.confirmed = "already_target", self.present, True
+            self.answers = (self.search.environment.original,)
+
+    def _majority(self, prediction: Prediction) -> Generator[NDArray[Any], Prediction, Prediction]:
+        """The answer about the original that leads by enough votes."""
+        while True:
+            votes = (prediction.outcomes if self.target.relative else self.target.reached(prediction)).tolist()
+            ((first, most), *rest) = Counter(votes).most_common(2)
+            self.doubted |= bool(rest)
+            copies = min(self.search.settings.confirmations, self._left // 4)
+            if most - (rest[0][1] if rest else 0) >= self._lead or copies == 0 or len(votes) > 20 * self._lead:
+                at = votes.index(first)
+                return prediction[at : at + 1]
+            more = yield self._copies(self._original, copies)
+            prediction = Prediction.concatenate([prediction, more])
+
+    # The search
+
+    def _searching(self) -> Talk:
+        """Serve the search until it ends or its rows are used up."""
+        asks = self.start(self.search)
+        try:
+            asked = next(asks)
+            while True:
+                room = self._room
+                if room <= 0:
+                    self.status = "budget_exhausted"
+                    return
+                states = asked[:room]
+                # The best so far is asked again along with the next batch: the nearest of many rows is the
+                # likeliest to be there by mistake.
+                suspect = self._suspect()[: room - len(states)]
+                prediction = yield np.concatenate([states, suspect])
+                self.search.n_batches += 1
+                reached = self.target.reached(prediction)
+                reached, suspect_holds = reached[: len(states)], reached[len(states) :].all()
+                prediction = prediction[: len(states)]
+                score = self.target.score(prediction)
+                unchanged = self.search.environment.sparsity(states) == 0
+                if not self.doubted and (not suspect_holds or (reached & unchanged).any()):
+                    self.doubted = True
+                    if (yield from self._purge()):
+                        # It built on what is not so.
+                        asks.close()
+                        asks = self.start(self.search)
+                        asked = next(asks)
+                        continue
+                reached &= ~unchanged  # whatever the model says: that is the original
+                if self.doubted:
+                    reached = yield from self._sure(states, reached)
+                # Rounded, because the last bits of a probability depend on the size of the batch.
+                answer = Answer(reached, None if score is None else score.round(6))
+                self._note_miss(states, prediction, answer)
+                # Rows beyond the budget were not asked: they count as not reached.
+                asked = asks.send(answer.padded(len(asked)))
+        except StopIteration:
+            if not self.search.left():
+                self.status = "budget_exhausted"
+        finally:
+            asks.close()
+
+    def _suspect(self) -> NDArray[Any]:
+        """The best candidate, if it has not been asked again yet ``(0 or 1, K, F)``."""
+        best = next(iter(self.search.candidates.states), None)
+        if best is None or best is self._asked_again:
+            return self._original[:0]
+        self._asked_again = best
+        return best[None]
+
+    def _note_miss(self, states: NDArray[Any], prediction: Prediction, answer: Answer) -> None:
+        """Remember the best of the states ``(n, K, F)`` that missed, until something is found."""
+        if answer.score is None or answer.reached.any() or len(self.search.candidates):
+            return
+        best = int(answer.score.argmax())
+        if self.near_miss is None or answer.score[best] > self.near_miss.score:
+            self.near_miss = NearMiss(float(answer.score[best]), states[best].copy(), prediction[best : best + 1])
+
+    def _purge(self) -> Generator[NDArray[Any], Prediction, bool]:
+        """Keep the candidates that hold: what was taken in before the first contradiction may be wrong. Was it?"""
+        candidates = self.search.candidates
+        entries = [*candidates.states, *(entry.state for entry in candidates.niches())]
+        if not entries:
+            return False
+        states = np.array(list({state.tobytes(): state for state in entries}.values()))
+        held = yield from self._sure(states, np.ones(len(states), bool))
+        candidates.retain(states[held])
+        return not held.all()
+
+    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Verdict:
+        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``."""
+        if not claimed.any():
+            return claimed
+        if self._error_rate is None:
+            self._error_rate = MOST_ERRORS
+            if trials := max(0, min(TRIALS, self._room // 4)):
+                said = yield self._copies(self._original, trials)
+                # A little pessimistic: none wrong of thirty is not never.
+                self._error_rate = min(MOST_ERRORS, (1 + int(self.target.reached(said).sum())) / (2 + trials))
+        odds = (1 - self._error_rate) / self._error_rate
+        needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log(odds)))
+        lead = claimed.astype(int)
+        # One vote against is no verdict: at an error in five, a quarter of what is valid would go.
+        while len(open_ := np.flatnonzero(claimed & (lead >= 0) & (lead < needed))[: max(0, self._room)]):
+            prediction = yield states[open_]
+            lead[open_] += np.where(self.target.reached(prediction), 1, -1)
+        # Those on which the rows ran out stay: the last check will tell.
+        return lead >= (needed if self._room > 0 else 1)
+
+    # The last check
+
+    def _last_check(self) -> Talk:
+        """Ask the answers again; one that does not hold is replaced by the next candidate."""
+        self.phase, self.answers = "check", ()
+        waiting, wanted = self._in_order(), self.search.settings.n_counterfactuals
+        if not waiting:
+            return
+        # Further candidates are asked once, along with the answer.
+        rest = waiting[1 : 1 + max(0, self._left - 4 * self._lead)] if wanted == 1 and not self.doubted else []
+        while waiting and len(self.answers) < wanted:
+            missing = wanted - len(self.answers)
+            asked, waiting = waiting[:missing], waiting[missing:]
+            said = yield from self._confirmed(np.array(asked), rest)
+            if self.status == "already_target":
+                return
+            rest = []
+            self.answers += tuple(state for state, prediction in zip(asked, said, strict=True) if prediction)
+            self.prediction = self.prediction or next(filter(None, said), None)
+        self.confirmed = self.found
+        self._conclude()
+
+    def _in_order(self) -> list[NDArray[Any]]:
+        """The candidates: those that would be answers, then those that could replace them."""
+        candidates, wanted = self.search.candidates, self.search.settings.n_counterfactuals
+        if wanted == 1:
+            return candidates.states
+        first = candidates.diverse(wanted)
+        chosen = {id(state) for state in first}
+        return first + [state for state in candidates.states if id(state) not in chosen]
+
+    def _conclude(self) -> None:
+        if self.found and self.status not in ("interrupted", "model_failed"):
+            self.status = "found"
+
+    def _confirmed(self, states: NDArray[Any], rest: list[NDArray[Any]]) -> Confirmed:
+        """What the model says of the states ``(n, K, F)`` that it stands by; None of the others.
+
+        Each is asked `confirmations` times in a call, beside the original, which must not be valid: a call in which
+        it is tells nothing. Unanimity is enough; after a contradiction it takes a lead of twice as many votes.
+        """
+        size, lead, open_ = self.search.settings.confirmations, np.zeros(len(states), int), np.arange(len(states))
+        said: list[Prediction | None] = [None] * len(states)
+        against_original = 0
+        for _ in range(MOST_CHECKS):
+            copies = min(size, self._left // (len(open_) + 1))
+            originals = min(copies, 2) if self.doubted else copies
+            if copies == 0 and self._left >= len(open_) and not self.doubted:
+                copies = 1
+            if copies == 0 or not len(open_):
+                break
+            n = len(open_) * copies
+            block = [self._copies(states[open_], copies), self._copies(self._original, originals)]
+            if rest:
+                block.append(np.array(rest))
+            prediction = yield np.concatenate(block)
+            self.n_checks += 1
+            reached = self.target.reached(prediction)
+            votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
+            self.doubted |= not votes.all() or bool(own.any())
+            if rest:
+                self.others = tuple(rest) if reached[n + originals :].all() and not self.doubted else ()
+                rest = []
+            against_original += int(2 * own.sum()) - originals
+            if against_original >= 2 * size:
+                self._at_target_after_all(prediction[n + int(own.argmax()) :][:1])
+                break
+            if 2 * own.sum() > originals:
+                continue
+            lead[open_] += 2 * votes.sum(1) - copies
+            enough = lead[open_] >= (self._lead if self.doubted else copies)
+            for i in np.flatnonzero(enough & votes.any(1)):
+                at = i * copies + int(votes[i].argmax())
+                said[open_[i]] = prediction[at : at + 1]
+            open_ = open_[(lead[open_] >= 0) & ~enough]
+        return said
+
+    def _at_target_after_all(self, prediction: Prediction) -> None:
+        """The first look was a mistake of the model."""
+        self.status, self.confirmed = "already_target", True
+        self.present = self.prediction = prediction
+        self.answers = (self.search.environment.original,)
+
+
+def _wrapped(cause: Exception) -> PredictorError:
+    error = PredictorError(f"a function that the search was given raised {type(cause).__name__}: {cause}")
+    error.__cause__ = cause
+    return error
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Small networks are faster on one thread, and sums do not depend on how many there are."""
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,289 @@
+"""Answers survive: as plain JSON, in a file, through crashes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ntdcfe import (
+    NTDCFE,
+    Causal,
+    Continuous,
+    Counterfactual,
+    Discrete,
+    Features,
+    InvalidInputError,
+    OneHot,
+    PredictorError,
+    SearchSettings,
+    Target,
+)
+
+SMALL = SearchSettings(max_queries=400, max_calls=12)
+X = np.random.default_rng(0).normal(-0.5, 0.3, (10, 6, 3))
+
+
+def rule(rows):
+    """1 where feature 0 is positive over the last two steps."""
+    return (rows[:, -2:, 0].min(1) > 0).astype(int)
+
+
+def same(one, other):
+    """Equal in all but seconds and the calls that are shared with others."""
+    return all(a | {"seconds": 0, "n_calls": 0} == b | {"seconds": 0, "n_calls": 0} for a, b in
+               zip([cf.to_dict() for cf in one], [cf.to_dict() for cf in other], strict=True))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return NTDCFE(rule, settings=SMALL).explain_batch(X, 1)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.jsonl"
+
+
+def mixed(dtype=float):
+    """A problem with every kind of feature."""
+    features = Features(
+        [
+            Continuous(name="a", bounds=(-9, None), direction="rise"),
+            Discrete([0, 1, 2.5], name="b"),
+            OneHot(["x", "y"], name="c"),
+            Continuous(name="d", role="non_actionable"),
+        ],
+        actionable_steps=slice(1, None),
+    )
+    x = np.array([[0.1, 1, 1, 0, 0.3]] * 4, dtype)
+    return NTDCFE(lambda rows: rows[:, -1, 4] > 1, features, [Causal("d", "a", lambda a: 2 * a)], settings=SMALL), x
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_json_and_back_is_exact(dtype):
+    explainer, x = mixed(dtype)
+    cf = explainer.explain(x, True)
+    assert cf.found
+    again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict(), allow_nan=False)))
+    assert again.x.dtype == dtype
+    for name in ("original", "x"):
+        assert getattr(again, name).tobytes() == getattr(cf, name).tobytes()
+    assert [c.tobytes() for c in again.candidates] == [c.tobytes() for c in cf.candidates]
+    assert str(again) == str(cf)
+    assert again.features == cf.features
+    assert again.history == cf.history
+    assert [change.after.tolist() for change in again.changes] == [change.after.tolist() for change in cf.changes]
+
+
+def test_json_of_what_was_not_found():
+    def never(rows):
+        return np.full((len(rows), 2), [0.6, 0.4])
+
+    cf = NTDCFE(never, settings=SMALL, classes=["no", "yes"]).explain(X[0], "yes")
+    again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict(), allow_nan=False)))
+    assert (again.x, again.present, again.near_miss_prediction) == (None, "no", "no")
+    np.testing.assert_array_equal(again.near_miss, cf.near_miss)
+    assert np.isnan(again.proximity)
+    assert again.history[0].best_proximity == np.inf
+
+
+def test_static_rows_and_actionable_steps_in_json():
+    cf = NTDCFE(lambda rows: rows[:, 0] > 0, Features.continuous(2, actionable_steps=[0]), settings=SMALL).explain(
+        np.array([-1.0, 2.0]), True
+    )
+    again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict())))
+    assert again.x.shape == (2,)
+    assert again.features.step_mask(1).all()
+    assert str(again) == str(cf)
+
+
+def test_a_rerun_skips_what_is_done(path, undisturbed):
+    calls = []
+
+    def counted(rows):
+        calls.append(len(rows))
+        return rule(rows)
+
+    explainer = NTDCFE(counted, settings=SMALL)
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+    n = len(calls)
+    assert same(explainer.explain_batch(X, 1, checkpoint=str(path)), undisturbed)
+    assert len(calls) == n
+
+
+@pytest.mark.parametrize("keep", [0, 20, 300, 2500, 2501, 9000])
+def test_a_file_torn_anywhere_is_continued(path, undisturbed, keep):
+    explainer = NTDCFE(rule, settings=SMALL)
+    explainer.explain_batch(X, 1, checkpoint=path)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 1 + len(X)
+    assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_a_last_line_that_is_garbage_is_dropped(path, undisturbed):
+    explainer = NTDCFE(rule, settings=SMALL)
+    explainer.explain_batch(X, 1, checkpoint=path)
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:-1]) + whole[-1][:40] + b"\0\0\0\n")
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+def test_damage_in_the_middle_is_named(path):
+    explainer = NTDCFE(rule, settings=SMALL)
+    explainer.explain_batch(X, 1, checkpoint=path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], lines[3][:50], *lines[4:]]) + "\n")
+    with pytest.raises(InvalidInputError, match=r"line 4 of .*run\.jsonl is damaged"):
+        explainer.explain_batch(X, 1, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"X": X + 1}, "data was"),
+        ({"X": X[:5]}, "data was.*shape"),
+        ({"X": X.astype(np.float32)}, "data was.*float64.*float32"),
+        ({"target": 0}, r"target was .*\(1,\).* and is .*\(0,\)"),
+        ({"target": Target.probability(1, 0.7)}, "target was"),
+        ({"seed": 3}, "seed was 0 and is 3"),
+        ({"settings": replace(SMALL, max_queries=200)}, "max_queries was 400 and is 200"),
+        ({"settings": replace(SMALL, sparsity_weight=0.5)}, "sparsity_weight was 0.2 and is 0.5"),
+        ({"features": Features.continuous(3, scale=2.0)}, "feature 'feature 0' was"),
+        ({"constraints": [Causal(2, 0, abs)]}, "constraints was"),
+    ],
+)
+def test_another_run_is_refused_with_the_difference(path, change, named):
+    NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path)
+    before = path.read_bytes()
+    options = {"settings": SMALL} | {k: v for k, v in change.items() if k not in ("X", "target")}
+    with pytest.raises(InvalidInputError, match=named):
+        NTDCFE(rule, **options).explain_batch(change.get("X", X), change.get("target", 1), checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_how_long_and_how_patiently_may_change(path, undisturbed):
+    NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path)
+    patient = replace(SMALL, retries=3, call_seconds=5.0, max_seconds=60.0, max_batch_size=10)
+    assert same(NTDCFE(rule, settings=patient).explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+def test_other_peoples_files_are_left_alone(path):
+    path.write_text("precious,data\n1,2\n")
+    with pytest.raises(InvalidInputError, match="is not one, and is left as it is"):
+        NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path)
+    assert path.read_text() == "precious,data\n1,2\n"
+
+
+def test_what_failed_is_done_again(path, undisturbed):
+    bad = [True]
+
+    def picky(rows):
+        if bad[0] and (rows[:, 0, 1] == X[4, 0, 1]).any():
+            raise ValueError("not now")
+        return rule(rows)
+
+    explainer = NTDCFE(picky, settings=SMALL)
+    with pytest.warns(UserWarning, match="1 of 10"):
+        cfs = explainer.explain_batch(X, 1, checkpoint=path)
+    assert cfs[4].status == "model_failed"
+    bad[0] = False
+    assert [cf.complete for cf in cfs].count(False) == 1
+    cfs = explainer.explain_batch(X, 1, checkpoint=path)
+    assert [cf.status for cf in cfs] == [cf.status for cf in undisturbed]
+    np.testing.assert_array_equal(cfs[4].x, undisturbed[4].x)
+
+
+def test_what_was_found_before_a_failure_is_kept(path):
+    calls = []
+
+    def dies(rows):
+        calls.append(len(rows))
+        if len(calls) > 10:
+            raise ConnectionError("gone")
+        return rule(rows)
+
+    explainer = NTDCFE(dies, settings=SMALL)
+    with pytest.warns(UserWarning, match="gone"):
+        first = explainer.explain_batch(X, 1, checkpoint=path)
+    found = [cf.found for cf in first]
+    assert any(found)
+    with pytest.warns(UserWarning, match="gone"):
+        second = explainer.explain_batch(X, 1, checkpoint=path)  # the model is dead from the start
+    assert [cf.found for cf in second] == found
+    assert all(isinstance(cf.cause, PredictorError) for cf in second)
+
+
+def test_an_interrupted_run_goes_on(path, undisturbed):
+    calls = []
+
+    def predict(rows):
+        calls.append(len(rows))
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return rule(rows)
+
+    explainer = NTDCFE(predict, settings=SMALL)
+    cfs = explainer.explain_batch(X, 1, checkpoint=path)
+    assert "interrupted" in {cf.status for cf in cfs}
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from ntdcfe import NTDCFE, SearchSettings
+
+def rule(rows):
+    time.sleep(0.01)
+    return (rows[:, -2:, 0].min(1) > 0).astype(int)
+
+X = np.tile(np.random.default_rng(0).normal(-0.5, 0.3, (10, 6, 3)), (4, 1, 1))
+NTDCFE(rule, settings=SearchSettings(max_queries=400, max_calls=12)).explain_batch(X, 1, checkpoint=sys.argv[1])
+"""
+
+
+def _environment():
+    import ntdcfe
+
+    return {**os.environ, "PYTHONPATH": str(Path(ntdcfe.__file__).parents[1])}
+
+
+def test_a_killed_run_goes_on(path):
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)], env=_environment())
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 10):
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    done = path.read_bytes().count(b"\n") - 1
+    assert 9 <= done < 40
+    many = np.tile(X, (4, 1, 1))
+    explainer = NTDCFE(rule, settings=SMALL)
+    resumed = explainer.explain_batch(many, 1, checkpoint=path)
+    assert same(resumed, explainer.explain_batch(many, 1))
+
+
+def test_ctrl_c_returns_what_is_there(path):
+    """A real SIGINT: the process ends in order, and says "interrupted"."""
+    script = (
+        SCRIPT.replace("NTDCFE(rule", "cfs = NTDCFE(rule") + "print([cf.status for cf in cfs].count('interrupted'))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], env=_environment(), stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 10):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert 0 < int(output) <= 40

@@ -1,0 +1,122 @@
+"""The same results on every backend."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+from ntdcfe import NTDCFE, InvalidInputError, SearchSettings, Target
+
+SMALL = SearchSettings(max_queries=300, max_calls=8)
+X = np.random.default_rng(0).normal(-0.5, 0.3, (12, 6, 3))
+
+
+def rule(rows):
+    """1 where feature 0 is positive over the last two steps."""
+    return (rows[:, -2:, 0].min(1) > 0).astype(int)
+
+
+def same(one, other):
+    ignored = {"seconds": 0, "n_calls": 0}  # who shares a call depends on the backend
+    return all(a.to_dict() | ignored == b.to_dict() | ignored for a, b in zip(one, other, strict=True))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return NTDCFE(rule, settings=SMALL).explain_batch(X, 1)
+
+
+def local(rows):
+    return rule(rows)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "joblib"])
+def test_backends_agree(backend, expected, tmp_path, capsys):
+    # A function of this module cannot be found by name in other processes: loky sends it by value.
+    explainer = NTDCFE(lambda rows: (rows[:, -2:, 0].min(1) > 0).astype(int), settings=SMALL)
+    if backend == "multiprocessing":
+        explainer = NTDCFE(local, settings=SMALL)
+    params = {"backend": "threading"} if backend == "joblib" else None
+    path = tmp_path / "run.jsonl"
+    cfs = explainer.explain_batch(
+        X, 1, backend=backend, backend_params=params, n_jobs=2, checkpoint=path, progress=True
+    )
+    assert same(cfs, expected)
+    assert "12/12" in capsys.readouterr().err
+    assert same(NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path), expected)
+
+
+def test_the_order_does_not_matter(expected):
+    explainer = NTDCFE(rule, settings=SMALL)
+    assert same(explainer.explain_batch(X[::-1], 1, backend="threading", n_jobs=2)[::-1], expected)
+
+
+def test_one_target_an_instance_on_workers():
+    targets = [Target.label(1), Target.label(0)] * 6
+    Y = X * np.where(np.arange(12) % 2, -3, 1)[:, None, None]
+    explainer = NTDCFE(rule, settings=SMALL)
+    assert same(explainer.explain_batch(Y, targets, backend="threading", n_jobs=2), explainer.explain_batch(Y, targets))
+
+
+def test_workers_share_the_time_limit():
+    def slow(rows):
+        time.sleep(0.05)
+        return np.zeros(len(rows), int)
+
+    cfs = NTDCFE(slow).explain_batch(X, 1, backend="threading", n_jobs=2, max_seconds=0.3)
+    assert {cf.status for cf in cfs} == {"budget_exhausted"}
+    assert cfs[-1].present is None
+
+
+def test_a_failing_instance_on_a_worker(expected):
+    def picky(rows):
+        if (rows[:, 0, 1] == X[4, 0, 1]).any():
+            raise ValueError("cannot read this one")
+        return rule(rows)
+
+    with pytest.warns(UserWarning, match="failed on 1 of 12"):
+        cfs = NTDCFE(picky, settings=SMALL).explain_batch(X, 1, backend="threading", n_jobs=2)
+    assert "cannot read this one" in str(cfs[4].cause)
+    assert same(cfs[:4] + cfs[5:], expected[:4] + expected[5:])
+
+
+def test_a_worker_that_dies_is_replaced(expected, tmp_path):
+    killed = str(tmp_path / "killed")
+
+    def deadly(rows):
+        if rows[0, 0, 1] == X[6, 0, 1] and not os.path.exists(killed):
+            open(killed, "w").close()
+            os._exit(1)
+        return (rows[:, -2:, 0].min(1) > 0).astype(int)
+
+    cfs = NTDCFE(deadly, settings=SMALL).explain_batch(X, 1, backend="loky", n_jobs=2)
+    assert os.path.exists(killed)
+    assert same(cfs, expected)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")
+def test_a_dask_cluster(expected):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        explainer = NTDCFE(lambda rows: (rows[:, -2:, 0].min(1) > 0).astype(int), settings=SMALL)
+        assert same(explainer.explain_batch(X, 1, backend="dask"), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backend": "spark"}, "backend must be one of"),
+        ({"backend": "loky", "n_jobs": 0}, "n_jobs must be"),
+        ({"backend": "loky", "n_jobs": "two"}, "n_jobs must be"),
+        ({"backend": "loky", "backend_params": 3}, "backend_params must be"),
+        ({"backend": "joblib"}, "name of a joblib backend"),
+        ({"backend": "joblib", "backend_params": {"backend": "nonesuch"}}, "nonesuch"),
+    ],
+)
+def test_bad_backends_are_refused(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        NTDCFE(rule, settings=SMALL).explain_batch(X, 1, **options)

@@ -1,0 +1,709 @@
+"""NTD-CFE in DiCE: its data and model wrappers in, its result objects out; no training data needed.
+
+Three ways in, by how much of DiCE's own code stays as it is::
+
+    NTDCFE(data, model).generate_counterfactuals(...)          # the explainer itself
+    Dice(data, model, method="ntdcfe")                         # DiCE's other methods fall through
+    register(); dice_ml.Dice(data, model, method="ntdcfe")     # opt-in
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ntdcfe import NTDCFE as Engine
+from ntdcfe import Continuous, Counterfactual, Discrete, Feature, Features, InvalidInputError, SearchSettings, Target
+from ntdcfe.candidates import Candidates
+from ntdcfe.constraints import Causal, Constraint
+from ntdcfe.environment import Environment
+from ntdcfe.predictor import Prediction
+from ntdcfe.scale import units_of
+
+try:
+    import dice_ml
+    import dice_ml.dice
+    import pandas as pd
+    from dice_ml.constants import ModelTypes
+    from dice_ml.counterfactual_explanations import CounterfactualExplanations
+    from dice_ml.diverse_counterfactuals import CounterfactualExamples
+    from dice_ml.explainer_interfaces.explainer_base import ExplainerBase
+    from raiutils.exceptions import UserConfigValidationException
+except ImportError as missing:
+    raise ImportError("this adapter needs DiCE: pip install 'ntdcfe-plugins[dice]'") from missing
+
+__all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
+
+METHOD = "ntdcfe"
+#: Rows of a DiCE table are small: a tenth of the engine's usual budget refines them.
+SETTINGS = SearchSettings(max_queries=1_000, max_calls=20)
+# What DiCE passes along and means something here.
+OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
+# What explain_batch takes beside the series, their targets and how many are wanted.
+SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
+# Rows tried around a query that already is as desired.
+NEIGHBOURS = 500
+
+
+class NoCounterfactualsFound(UserConfigValidationException):  # type: ignore[misc]
+    """Nothing was found for any query; `explanations` has the near misses and the reasons."""
+
+    def __init__(self, message: str, explanations: CounterfactualExplanations) -> None:
+        super().__init__(message)
+        self.explanations = explanations
+
+
+class Examples(CounterfactualExamples):  # type: ignore[misc]
+    """DiCE's result for one query, with what the search tells beside.
+
+    `counterfactual` is the engine's own answer (costs, changes in words), `reason` says in words why
+    there is no counterfactual ("" if there is one), and `near_miss_df` is then the row that came
+    nearest to the target, with its outcome (None if there is none).
+    """
+
+    def __init__(self, counterfactual: Counterfactual | None, near_miss_df: Any, **dice: Any) -> None:
+        super().__init__(**dice)
+        self.counterfactual = counterfactual
+        self.near_miss_df = near_miss_df
+
+    @property
+    def reason(self) -> str:
+        """Why there is no counterfactual, and what to do; empty if there is one."""
+        if self.final_cfs_df is not None or self.counterfactual is None:
+            return ""
+        return self.counterfactual.reason or "the model did not confirm what the search had found"
+
+
+@dataclass(frozen=True)
+class SeriesColumns:
+    """A series ``(K, D)`` as columns of a DiCE table, step by step, and back.
+
+    Calling it does what DiCE wants of a model's ``func``: columns to series ``(n, K, D)``. Given to
+    :class:`NTDCFE` as `series`, changes are searched for as in a series, not column by column.
+
+    Parameters
+    ----------
+    n_steps : int
+        K.
+    names : sequence of str
+        The D channels.
+
+    Examples
+    --------
+    >>> layout = SeriesColumns(3, ["load", "wind"])
+    >>> layout.columns
+    ['load_0', 'wind_0', 'load_1', 'wind_1', 'load_2', 'wind_2']
+    >>> layout.to_series(layout.to_frame([[1, 4], [2, 5], [3, 6]])).shape
+    (1, 3, 2)
+    """
+
+    n_steps: int
+    names: Sequence[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the K * D columns."""
+        return [f"{name}_{step}" for step in range(self.n_steps) for name in self.names]
+
+    def to_frame(self, X: ArrayLike) -> pd.DataFrame:
+        """Series ``(K, D)`` or ``(n, K, D)`` as rows of a table."""
+        X = np.asarray(X)
+        if X.shape[-2:] != (self.n_steps, len(self.names)):
+            raise InvalidInputError(
+                f"the series must be {(self.n_steps, len(self.names))}, or a batch of such, got {X.shape}."
+            )
+        return pd.DataFrame(X.reshape(-1, X.shape[-1] * X.shape[-2]), columns=self.columns)
+
+    def to_series(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """Rows of a table as series ``(n, K, D)``; other columns are left out."""
+        return frame[self.columns].to_numpy().reshape(len(frame), self.n_steps, len(self.names))
+
+    def ranges(self, bounds: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+        """``features=`` for ``dice_ml.Data``, from one range a channel."""
+        return {f"{name}_{step}": list(bounds[name]) for step in range(self.n_steps) for name in self.names}
+
+    def precisions(self, decimals: int) -> dict[str, list[Any]]:
+        """``type_and_precision=`` for ``dice_ml.Data``."""
+        return {column: ["float", decimals] for column in self.columns}
+
+    def __call__(self, frame: pd.DataFrame, **_: Any) -> NDArray[Any]:
+        """As a model's ``func``: DiCE passes its data interface along."""
+        return self.to_series(frame)
+
+
+class NTDCFE(ExplainerBase):  # type: ignore[misc]
+    """Counterfactuals of a DiCE model, over DiCE's public or private data.
+
+    Parameters
+    ----------
+    data_interface : dice_ml.Data
+        Private data (ranges and categories) is enough.
+    model_interface : dice_ml.Model
+    features : mapping, optional
+        From feature name to what DiCE cannot say of it: ``{"age": {"direction": "rise"},
+        "gender": {"role": "immutable"}, "income": {"weight": 2.0}}``, see :class:`ntdcfe.Continuous`.
+        Categories rise in the order in which the data interface lists them.
+    constraints : sequence of Causal or AtMost
+        Functions of categories get, and return, positions in the data interface's list.
+    plausible : callable, optional
+        Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
+    settings : SearchSettings, optional
+        1,000 rows in 20 calls a query if not given.
+    series : SeriesColumns, optional
+        The columns are those of a series. `features`, `constraints` and ``features_to_vary`` may
+        then name its channels.
+
+    Notes
+    -----
+    What differs from DiCE's own methods:
+
+    - every row is cast to the query's dtypes and rounded to the data's precision *before* the model
+      sees it, so what is handed out is what was scored; queries and outcomes are never altered;
+    - ``desired_class`` may be an index, as in DiCE, or a label; "opposite" of several classes is any other;
+    - ``stopping_threshold`` above 0.5 is the least probability of the desired class, up to 0.5 its
+      label decides; multiclass models included, and without DiCE's detour over 0.25 and 0.75;
+    - a query outside a ``permitted_range`` given with the call is moved into it first; outside the
+      data's own range it is left alone until it is changed;
+    - a query that already is as desired gets other rows nearby that are, and a warning.
+    """
+
+    def __init__(
+        self,
+        data_interface: Any,
+        model_interface: Any,
+        *,
+        features: Mapping[str, Mapping[str, Any]] | None = None,
+        constraints: Sequence[Constraint] = (),
+        plausible: Callable[[pd.DataFrame], Any] | None = None,
+        settings: SearchSettings | None = None,
+        series: SeriesColumns | None = None,
+    ) -> None:
+        super().__init__(data_interface, model_interface)
+        self.features = dict(features or {})
+        self.constraints = tuple(constraints)
+        self.plausible = plausible
+        self.settings = SETTINGS if settings is None else settings
+        self.series = series
+        known = data_interface.feature_names if series is None else series.names
+        if unknown := set(self.features) - set(known):
+            raise UserConfigValidationException(f"features describes {sorted(unknown)}, the data has {list(known)}.")
+        if series is not None and set(series.columns) != set(data_interface.feature_names):
+            raise UserConfigValidationException("the data's features are not the columns of the series.")
+
+    def generate_counterfactuals(
+        self,
+        query_instances: Any,
+        total_CFs: int,
+        desired_class: Any = "opposite",
+        desired_range: Sequence[float] | None = None,
+        permitted_range: Mapping[str, Sequence[Any]] | None = None,
+        features_to_vary: str | Iterable[str] = "all",
+        stopping_threshold: float = 0.5,
+        posthoc_sparsity_param: float | None = 0.1,
+        posthoc_sparsity_algorithm: str = "linear",
+        verbose: bool = False,
+        **kwargs: Any,
+    ) -> CounterfactualExplanations:
+        """Up to `total_CFs` counterfactuals a query, nearest first; see DiCE for the arguments they share.
+
+        Parameters
+        ----------
+        query_instances : DataFrame, dict, list of dicts, of values or of one-row DataFrames
+        **kwargs
+            ``max_queries`` (rows a query), ``max_seconds`` (for all), ``progress`` and what else
+            :meth:`ntdcfe.NTDCFE.explain_batch` takes; ``random_seed``; ``sparsity_weight`` and
+            ``proximity_weight``, whose ratio is the price of a changed feature beside a unit of
+            distance. Others have no effect and are named in a warning.
+
+        Raises
+        ------
+        NoCounterfactualsFound
+            Nothing was found for any query; the exception has near misses and reasons.
+        """
+        frame = self._frame(query_instances)
+        vary = features_to_vary if isinstance(features_to_vary, str) else list(features_to_vary)
+        self._validate_counterfactual_configuration(
+            frame, total_CFs, desired_class, desired_range, permitted_range, vary, stopping_threshold,
+            posthoc_sparsity_param, posthoc_sparsity_algorithm, verbose,
+        )  # fmt: skip
+        examples = self._examples(
+            frame, total_CFs, desired_class, desired_range, permitted_range, vary, stopping_threshold,
+            posthoc_sparsity_param, posthoc_sparsity_algorithm, verbose, **kwargs,
+        )  # fmt: skip
+        explanations = CounterfactualExplanations(cf_examples_list=examples)
+        if all(example.final_cfs_df is None for example in examples):
+            reasons = "; ".join(dict.fromkeys(example.reason for example in examples))
+            raise NoCounterfactualsFound(
+                "No counterfactuals found for any of the query points! Kindly check your configuration. "
+                f"Reason: {reasons}. The exception's `explanations` has the near misses.",
+                explanations,
+            )
+        if short := [i for i, e in enumerate(examples) if e.final_cfs_df is None or len(e.final_cfs_df) < total_CFs]:
+            warnings.warn(f"fewer than {total_CFs} counterfactuals were found for queries {short}.", stacklevel=2)
+        return explanations
+
+    def _generate_counterfactuals(self, query_instance: Any, total_CFs: int, *args: Any, **kwargs: Any) -> Examples:
+        """DiCE's internal entry: one query, nothing validated, and no exception where nothing is found."""
+        arguments = inspect.signature(self.generate_counterfactuals).bind(query_instance, total_CFs, *args, **kwargs)
+        arguments.apply_defaults()
+        _, _, *given = arguments.args
+        return self._examples(self._frame(query_instance), total_CFs, *given, **arguments.kwargs)[0]
+
+    def predict_fn(self, input_instance: pd.DataFrame) -> NDArray[Any]:
+        """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor."""
+        scores = np.asarray(self.model.get_output(input_instance))
+        if self.model.model_type == ModelTypes.Regressor:
+            return scores.reshape(len(scores))
+        if scores.ndim == 1 or scores.shape[1] == 1:
+            positive = scores.reshape(len(scores))
+            return np.column_stack([1 - positive, positive])
+        # A network without a last softmax gives logits; row by row, so that batches do not matter.
+        powers = np.exp(scores - scores.max(1, keepdims=True))
+        likely = (scores.min(1) >= 0) & (np.abs(scores.sum(1) - 1) < 1e-3)
+        return np.where(likely[:, None], scores, powers / powers.sum(1, keepdims=True))
+
+    predict_fn_for_sparsity = predict_fn
+
+    def _examples(
+        self,
+        frame: pd.DataFrame,
+        total_CFs: int,
+        desired_class: Any,
+        desired_range: Sequence[float] | None,
+        permitted_range: Mapping[str, Sequence[Any]] | None,
+        features_to_vary: str | list[str],
+        stopping_threshold: float,
+        posthoc_sparsity_param: float | None,
+        posthoc_sparsity_algorithm: str,
+        verbose: bool,
+        **kwargs: Any,
+    ) -> list[Examples]:
+        """The results of all queries, which share the calls to the model."""
+        idle = set(kwargs) - SEARCH_OPTIONS - OUR_OPTIONS
+        idle |= {"posthoc_sparsity_param"} if posthoc_sparsity_param not in (None, 0.1) else set()
+        idle |= {"posthoc_sparsity_algorithm"} if posthoc_sparsity_algorithm not in (None, "linear") else set()
+        if idle:
+            warnings.warn(f"{', '.join(sorted(idle))}: no effect on method {METHOD!r}.", stacklevel=3)
+        table = _Table.of(self, frame, dict(permitted_range or {}), features_to_vary)
+        present = self._prediction(frame)
+        if self.model.model_type == ModelTypes.Regressor:
+            assert desired_range is not None
+            targets, wanted = [Target.interval(*desired_range)] * len(frame), [desired_class] * len(frame)
+        else:
+            targets, wanted = self._targets(desired_class, present, stopping_threshold)
+        answers: list[Counterfactual] = []
+        found = [frame[:0]] * len(frame)
+        if total_CFs > 0:
+            options = {"progress": verbose, **kwargs}
+            answers, found = self._search(table, frame, targets, present.classes, int(total_CFs), options)
+        outcome_name, examples = self.data_interface.outcome_name, []
+        for i, rows in enumerate(found):
+            cf = answers[i] if answers else None
+            rows, miss = (rows if len(rows) else None), None
+            if cf is not None and cf.near_miss is not None:
+                miss = table.decode(cf.near_miss[None]).assign(**{outcome_name: [cf.near_miss_prediction]})
+            query = frame.iloc[[i]].reset_index(drop=True).assign(**{outcome_name: present.outcomes[[i]]})
+            examples.append(
+                Examples(
+                    cf,
+                    miss if rows is None else None,
+                    data_interface=self.data_interface,
+                    final_cfs_df=rows,
+                    test_instance_df=query,
+                    final_cfs_df_sparse=None if rows is None else rows.copy(),
+                    posthoc_sparsity_param=posthoc_sparsity_param,
+                    desired_range=desired_range,
+                    desired_class=wanted[i],
+                    model_type=self.model.model_type,
+                )
+            )
+        # As DiCE's own explainers leave them behind: those of the last query.
+        self.final_cfs_df, self.final_cfs_df_sparse = examples[-1].final_cfs_df, examples[-1].final_cfs_df_sparse
+        self.final_cfs = None if rows is None else rows[table.columns].to_numpy()
+        self.cfs_preds = None if rows is None else rows[[outcome_name]].to_numpy()
+        return examples
+
+    def _search(
+        self,
+        table: _Table,
+        frame: pd.DataFrame,
+        targets: list[Target],
+        classes: NDArray[Any] | None,
+        total: int,
+        options: dict[str, Any],
+    ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
+        """The engine's answers, and what they amount to: distinct rows with outcomes that reach the target."""
+        sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
+        settings = self.settings.given(
+            max_queries=options.pop("max_queries", None), n_counterfactuals=total, sparsity_weight=sparsity
+        )
+        if proximity is not None:
+            if not proximity > 0:
+                raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
+            settings = replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
+        if settings.max_queries is not None:
+            # A look at the query and the outcomes of what is handed out are ours, not the engine's.
+            settings = replace(settings, max_queries=max(1, settings.max_queries - 1 - total))
+        seed, plausible = options.get("random_seed"), self.plausible
+        engine = Engine(
+            lambda states: self.predict_fn(table.decode(states)),
+            table.features,
+            self.constraints,
+            None if plausible is None else lambda states: plausible(table.decode(states)),
+            settings,
+            0 if seed is None else seed,
+            output="values" if classes is None else "probabilities",
+            classes=classes,
+        )
+        starts = table.start(table.encode(frame), self.constraints)
+        answers = engine.explain_batch(
+            starts, targets, **{name: value for name, value in options.items() if name in SEARCH_OPTIONS}
+        )
+        found = [table.decode(np.reshape(cf.candidates, (-1, *starts.shape[1:]))) for cf in answers]
+        if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
+            warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
+            for i in already:
+                near = table.decode(self._neighbours(engine, table, starts[i], targets[i]))
+                found[i] = pd.concat([found[i], near], ignore_index=True)
+        ends = np.cumsum([len(rows) for rows in found])
+        if not ends[-1]:
+            return answers, found
+        prediction = self._prediction(pd.concat(found, ignore_index=True))
+        for i, rows in enumerate(found):
+            said = prediction[ends[i] - len(rows) : ends[i]]
+            new = ~rows.duplicated() & (rows.to_numpy(object) != frame.iloc[[i]].to_numpy(object)).any(1)
+            rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
+            found[i] = rows[new & targets[i].reached(said)].head(total).reset_index(drop=True)
+        return answers, found
+
+    def _neighbours(self, engine: Engine, table: _Table, start: NDArray[Any], target: Target) -> NDArray[Any]:
+        """States near one that is as desired which are, too, with other features changed."""
+        state, settings = np.atleast_2d(start), engine.settings
+        environment = Environment(
+            state, table.features, self.constraints, settings.on_violation,
+            units=units_of(state, table.features), reach=settings.reach, sparsity_weight=settings.sparsity_weight,
+        )  # fmt: skip
+        rng, n = np.random.default_rng(engine.seed), min(NEIGHBOURS, settings.max_queries or NEIGHBOURS)
+        values = rng.uniform(environment.low.min(0), environment.high.max(0), (n, state.shape[1]))
+        for i, choices in enumerate(environment.choices):
+            if choices is not None:
+                values[:, i] = rng.choice(choices, n)
+        moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
+        states = environment.project(np.where(moved[:, None], values[:, None], state))
+        states = states[(states != state).any((1, 2))]
+        if not len(states):
+            return start[None][:0]
+        rows = states.reshape(-1, *start.shape)
+        valid = target.reached(self._prediction(table.decode(rows)))
+        if engine.plausible is not None:
+            valid &= np.asarray(engine.plausible(rows))
+        candidates = Candidates(environment, keep=4 * settings.n_counterfactuals)
+        candidates.extend(states[valid], environment.cost(states[valid]))
+        return np.reshape(candidates.diverse(settings.n_counterfactuals), (-1, *start.shape))
+
+    def _prediction(self, frame: pd.DataFrame) -> Prediction:
+        """What the model says of rows, in its own labels or values."""
+        scores = self.predict_fn(frame)
+        if self.model.model_type == ModelTypes.Regressor:
+            return Prediction(scores)
+        labels = self._labels(scores.shape[1])
+        return Prediction(labels[scores.argmax(1)], scores, labels)
+
+    def _labels(self, n_classes: int) -> NDArray[Any]:
+        """The model's labels in the order of its probabilities; indices if it does not tell."""
+        labels = getattr(self.model.model, "classes_", None)
+        return np.arange(n_classes) if labels is None or len(labels) != n_classes else np.asarray(labels)
+
+    def _targets(
+        self, desired_class: Any, present: Prediction, stopping_threshold: float
+    ) -> tuple[list[Target], list[str | int]]:
+        """What is wanted of each query, and its name in the results."""
+        assert present.probabilities is not None
+        assert present.classes is not None
+        labels, now = present.classes, present.probabilities.argmax(1)
+        if isinstance(desired_class, str) and desired_class == "opposite":
+            wanted = [np.delete(np.arange(len(labels)), i) for i in now]
+        else:
+            wanted = [np.array([self._class_index(desired_class, labels)])] * len(now)
+        names = [_name(labels[w[0]]) if len(w) == 1 else f"not {labels[i]}" for w, i in zip(wanted, now, strict=True)]
+        if stopping_threshold > 0.5:
+            return [_Likely(tuple(labels[w].tolist()), tuple(w.tolist()), stopping_threshold) for w in wanted], names
+        return [Target.labels(labels[w].tolist()) for w in wanted], names
+
+    def _class_index(self, desired_class: Any, labels: NDArray[Any]) -> int:
+        """A class index as DiCE takes it, or the index of a label."""
+        if isinstance(desired_class, np.integer):
+            desired_class = int(desired_class)
+        matches = [i for i, label in enumerate(labels.tolist()) if label == desired_class]
+        if isinstance(desired_class, int) and 0 <= desired_class < len(labels):
+            if matches not in ([], [desired_class]):
+                warnings.warn(
+                    f"desired_class={desired_class} is taken as an index, as in DiCE: class {labels[desired_class]}.",
+                    stacklevel=6,
+                )
+            return desired_class
+        return matches[0] if matches else int(self.infer_target_cfs_class(desired_class, None, len(labels)))
+
+    def _frame(self, queries: Any) -> pd.DataFrame:
+        """Queries in any of DiCE's forms as rows; checks that they have the data's features."""
+        if isinstance(queries, (list, tuple)) and queries and all(isinstance(q, pd.DataFrame) for q in queries):
+            queries = pd.concat(queries)
+        elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
+            queries = pd.DataFrame(list(queries), columns=self.data_interface.feature_names)
+        frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
+        if self.data_interface.outcome_name in frame:
+            raise ValueError(f"Target {self.data_interface.outcome_name} present in query instance.")
+        if unknown := set(frame) - set(self.data_interface.feature_names):
+            raise ValueError(f"Features {sorted(unknown)} of the query are not present in training data.")
+        if absent := set(self.data_interface.feature_names) - set(frame):
+            raise ValueError(f"the query lacks features {sorted(absent)}.")
+        return frame
+
+
+class Dice(dice_ml.Dice):  # type: ignore[misc]
+    """``dice_ml.Dice`` that knows one method more; every other falls through."""
+
+    def __new__(cls, data_interface: Any, model_interface: Any, method: str = METHOD, **options: Any) -> Any:
+        """The explainer of that method."""
+        if method == METHOD:
+            return NTDCFE(data_interface, model_interface, **options)
+        return dice_ml.Dice(data_interface, model_interface, method=method, **options)
+
+
+def register() -> None:
+    """Make ``dice_ml.Dice(data, model, method="ntdcfe")`` work; once is enough, twice does no harm."""
+    dices = dice_ml.dice.decide
+    if getattr(dices, "knows_ntdcfe", False):
+        return
+
+    def decide(model_interface: Any, method: Any) -> Any:
+        return NTDCFE if method == METHOD else dices(model_interface, method)
+
+    decide.knows_ntdcfe = True  # type: ignore[attr-defined]
+    dice_ml.dice.decide = decide
+
+
+@dataclass(frozen=True)
+class _Likely(Target):
+    """Any of several classes, with at least a probability above one half (so that it is the likeliest)."""
+
+    labels_: tuple[Any, ...]
+    columns: tuple[int, ...]
+    at_least: float
+
+    def _best(self, prediction: Prediction) -> NDArray[np.float64]:
+        assert prediction.probabilities is not None
+        return np.asarray(prediction.probabilities[:, list(self.columns)].max(1))
+
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        return self._best(prediction) >= self.at_least
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64]:
+        return 0.5 + (self._best(prediction) - self.at_least) / 2
+
+    def __str__(self) -> str:
+        return f"{' or '.join(map(str, self.labels_))} with a probability of at least {self.at_least:g}"
+
+
+@dataclass(frozen=True)
+class _Category(Discrete):
+    """Positions in a list of categories, told by their names."""
+
+    names: Sequence[Any] = ()
+
+    def describe(self, value: float) -> str:
+        return str(self.names[int(value)])
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the queries as one number a row: its value, or the position of its category."""
+
+    dtype: Any
+    feature: Feature
+    levels: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, column: pd.Series, data: Any, permitted: Sequence[Any] | None, options: Mapping[str, Any]) -> _Column:
+        """What the data interface and the query's dtype say of a column, within a permitted range."""
+        name, declared = column.name, list(data.permitted_range[column.name])
+        numbers = all(isinstance(value, (int, float, np.number)) for value in declared)
+        if numbers and len(declared) == 2:
+            bounds = tuple(_number(value) for value in (declared if permitted is None else permitted))
+            described: dict[str, Any] = {"bounds": bounds, "precision": _precision(column, data, declared)}
+            if getattr(data, "mad", None) and data.mad.get(name, 0) > 0:
+                described["scale"] = float(data.mad[name])
+            return cls(column.dtype, _feature(Continuous, {"name": name, **described, **options}))
+        # DiCE takes any list of numbers for a range and turns a public category into text: what is
+        # listed are the values, and they are of the query's type.
+        levels, dtype = _levels(sorted(declared) if numbers else declared, column)
+        position = {str(level): i for i, level in enumerate(levels)}
+        for category in () if permitted is None else permitted:
+            if str(category) not in position:
+                raise UserConfigValidationException(
+                    f"The category {category} does not occur in the training data for feature {name}. "
+                    f"Allowed categories are {declared}"
+                )
+        values = list(position.values()) if permitted is None else [position[str(category)] for category in permitted]
+        return cls(dtype, _feature(_Category, {"name": name, "values": values, "names": levels, **options}), levels)
+
+    def encode(self, column: pd.Series) -> NDArray[np.float64]:
+        """Rows of the column as numbers ``(n,)``."""
+        if not self.levels:
+            return column.to_numpy(dtype=float)
+        position = {level: i for i, level in enumerate(self.levels)}
+        if unknown := [value for value in column if value not in position]:
+            raise ValueError(
+                f"Feature {column.name} has a value outside the dataset: {unknown[0]!r}, not one of {self.levels}."
+            )
+        return np.array([position[value] for value in column], dtype=float)
+
+    def decode(self, values: NDArray[Any]) -> Any:
+        """Numbers ``(n,)`` as rows of the column, in its dtype."""
+        if not self.levels:
+            return values.astype(self.dtype)
+        levels = np.empty(len(self.levels), dtype=object)
+        levels[:] = self.levels
+        return pd.Series(levels[values.astype(int)]).astype(self.dtype)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The queries' columns in the engine's terms: states ``(n, F)``, or ``(n, K, D)`` of a series."""
+
+    columns: list[str]
+    coded: dict[str, _Column]
+    """In the order of the engine's columns."""
+    features: Features
+    forced: NDArray[np.bool_]
+    """Which features the call gave a permitted range ``(F,)``."""
+    shape: tuple[int, ...]
+    """Of one state."""
+
+    @classmethod
+    def of(
+        cls, explainer: NTDCFE, frame: pd.DataFrame, permitted: dict[str, Sequence[Any]], vary: str | list[str]
+    ) -> _Table:
+        """The table of these queries; `vary` and `permitted` may name the channels of a series."""
+        data, series = explainer.data_interface, explainer.series
+        order = list(frame.columns) if series is None else series.columns
+        names = order if series is None else list(series.names)
+        members = {name: order[i :: len(names)] for i, name in enumerate(names)}
+
+        def columns_of(given: Iterable[str]) -> list[str]:
+            return [column for name in given for column in members.get(name, [name])]
+
+        permitted = {column: allowed for name, allowed in permitted.items() for column in columns_of([name])}
+        free = order if isinstance(vary, str) and vary == "all" else columns_of(vary)
+        data.check_features_to_vary(free)
+        data.check_features_to_vary(list(permitted))
+        coded = {
+            column: _Column.of(frame[column], data, permitted.get(column), explainer.features.get(name, {}))
+            for column, name in zip(order, names * (len(order) // len(names)), strict=True)
+        }
+        varies, forced = (np.isin(order, some).reshape(-1, len(names)) for some in (free, list(permitted)))
+        steps, channels = varies.any(1), varies.any(0)
+        if (varies != np.outer(steps, channels)).any():
+            raise UserConfigValidationException("features_to_vary must be the same channels at every step it names.")
+        effects = {rule.effect for rule in explainer.constraints if isinstance(rule, Causal)}
+        features = []
+        for i, name in enumerate(names):
+            feature = _shared(name, [coded[column].feature for column in members[name]])
+            if not channels[i]:
+                feature = replace(feature, role="non_actionable" if {i, name} & effects else "immutable")
+            features.append(feature)
+        shape = (len(names),) if series is None else varies.shape
+        return cls(list(frame.columns), coded, Features(features, None if steps.all() else steps), forced.any(0), shape)
+
+    def encode(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Rows as states."""
+        return np.column_stack([c.encode(frame[name]) for name, c in self.coded.items()]).reshape(-1, *self.shape)
+
+    def decode(self, states: NDArray[Any]) -> pd.DataFrame:
+        """States as rows, with the columns and dtypes of the queries."""
+        values = states.reshape(len(states), -1)
+        columns = {name: c.decode(values[:, i]) for i, (name, c) in enumerate(self.coded.items())}
+        return pd.DataFrame({name: columns[name] for name in self.columns}, index=range(len(states)))
+
+    def start(self, states: NDArray[np.float64], constraints: Sequence[Constraint]) -> NDArray[np.float64]:
+        """The states from which to search: moved, with all that follows, into the range that the call permits."""
+        inside = self._inside(states)
+        for i in np.flatnonzero((inside != states).reshape(len(states), -1).any(1)):
+            environment = Environment(np.atleast_2d(states[i]), self.features, constraints)
+            inside[i] = environment.project(np.atleast_2d(inside[i])[None])[0].reshape(self.shape)
+        if outside := [self.features.names[i] for i in np.argwhere(self._inside(inside) != inside)[:, -1]]:
+            raise ValueError(f"Feature: {outside[0]} is outside the permitted range and isn't allowed to vary.")
+        return inside
+
+    def _inside(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The nearest numbers, or the first of the categories, that the call permits."""
+        inside = states.copy()
+        for i in np.flatnonzero(self.forced):
+            feature = self.features[i]
+            if isinstance(feature, Continuous):
+                inside[..., i] = np.clip(states[..., i], *feature.limits)
+            elif feature.choices is not None:
+                inside[..., i] = np.where(np.isin(states[..., i], feature.choices), states[..., i], feature.choices[0])
+        return inside
+
+
+def _feature(kind: type[Feature], description: dict[str, Any]) -> Feature:
+    try:
+        return kind(**description)
+    except TypeError as wrong:
+        raise UserConfigValidationException(f"features[{description['name']!r}]: {wrong}") from None
+
+
+def _shared(name: str, features: list[Feature]) -> Feature:
+    """The one description of a channel's columns; of their precisions the finest."""
+    first, *others = (replace(feature, name=name) for feature in features)
+    if isinstance(first, Continuous):
+        precisions = [getattr(feature, "precision", None) for feature in features]
+        finest = None if None in precisions else max(p for p in precisions if p is not None)
+        first, *others = (replace(feature, precision=finest) for feature in (first, *others))  # type: ignore[call-arg]
+    if any(other != first for other in others):
+        raise UserConfigValidationException(f"the columns of channel {name!r} must have one range.")
+    return first
+
+
+def _precision(column: pd.Series, data: Any, bounds: list[Any]) -> int | None:
+    """Decimals of a column's values, None for no limit."""
+    if column.dtype.kind in "iub":
+        return 0
+    decimals = int(data.get_decimal_precisions(output_type="dict")[column.name])
+    # Private data says "int" of whatever it was not told; values or bounds with decimals know better.
+    whole = all(isinstance(b, (int, np.integer)) for b in bounds) and (column % 1 == 0).all()
+    return None if decimals == 0 and not whole else decimals
+
+
+def _number(value: Any) -> float:
+    """A bound as it was written: public data keeps 0.1 as the float32 next to it."""
+    return float(str(value)) if isinstance(value, np.float32) else float(value)
+
+
+def _levels(levels: list[Any], column: pd.Series) -> tuple[list[Any], Any]:
+    """Categories as the queries spell them, and the dtype that holds them all."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        known = column.dtype.categories
+        levels, _ = _levels(levels, pd.Series(known, name=column.name))
+        missing = [level for level in levels if level not in known]
+        return levels, pd.CategoricalDtype([*known, *missing], column.dtype.ordered) if missing else column.dtype
+    if column.dtype.kind == "b":
+        return [str(level) in ("True", "1", "1.0") for level in levels], column.dtype
+    if column.dtype.kind in "iuf":
+        return [column.dtype.type(level) for level in levels], column.dtype
+    kinds = {type(value) for value in column} - {str}
+    if len(kinds) == 1 and all(isinstance(level, str) for level in levels):
+        return [next(iter(kinds))(level) for level in levels], column.dtype
+    return levels, column.dtype
+
+
+def _name(label: Any) -> str | int:
+    """A label as DiCE's JSON takes it."""
+    return int(label) if isinstance(label, (int, np.integer)) and not isinstance(label, bool) else str(label)

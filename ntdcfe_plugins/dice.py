@@ -390,10 +390,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             units=units_of(state, table.features), reach=settings.reach, sparsity_weight=settings.sparsity_weight,
         )  # fmt: skip
         rng, n = np.random.default_rng(engine.seed), min(NEIGHBOURS, settings.max_queries or NEIGHBOURS)
-        values = rng.uniform(environment.low.min(0), environment.high.max(0), (n, state.shape[1]))
-        for i, choices in enumerate(environment.choices):
-            if choices is not None:
-                values[:, i] = rng.choice(choices, n)
+        low, high = environment.low.min(0), environment.high.max(0)
+        values = np.column_stack(
+            [rng.uniform(low[i], high[i], n) if c is None else rng.choice(c, n) for i, c in enumerate(environment.choices)]
+        )
         moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
         states = environment.project(np.where(moved[:, None], values[:, None], state))
         states = states[(states != state).any((1, 2))]

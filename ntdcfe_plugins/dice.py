@@ -43,12 +43,15 @@ from ntdcfe_plugins.dice_columns import SeriesColumns, Table
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
 
 METHOD = "ntdcfe"
-#: Rows of a DiCE table are small: a tenth of the engine's usual budget refines them.
-SETTINGS = SearchSettings(max_queries=1_000, max_calls=20)
+#: Rows of a table are small: a tenth of the engine's usual budget is enough. A changed feature costs as much
+#: as a quarter of its range, because DiCE's users want few.
+SETTINGS = SearchSettings(max_queries=1_000, max_calls=20, sparsity_weight=1.0)
 # What DiCE passes along and means something here.
 OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
 # What explain_batch takes beside the series, their targets and how many are wanted.
 SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
+# Counterfactuals that the engine is asked for a wanted one, and its share of the rows; the rest takes changes back.
+SPARE, ENGINES_SHARE = 2, 0.85
 # Rows tried around a query that already is as desired.
 NEIGHBOURS = 500
 
@@ -293,16 +296,18 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
         """The engine's answers, and what they amount to: distinct rows with outcomes that reach the target."""
         sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-        settings = self.settings.given(
-            max_queries=options.pop("max_queries", None), n_counterfactuals=total, sparsity_weight=sparsity
-        )
+        limits = self.settings.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
         if proximity is not None:
             if not proximity > 0:
                 raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
-            settings = replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
-        if settings.max_queries is not None:
-            # A look at the query and the outcomes of what is handed out are ours, not the engine's.
-            settings = replace(settings, max_queries=max(1, settings.max_queries - 1 - total))
+            limits = replace(limits, sparsity_weight=limits.sparsity_weight / proximity)
+        # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.
+        rows = np.inf if limits.max_queries is None else limits.max_queries - 1 - total
+        settings = replace(
+            limits,
+            n_counterfactuals=SPARE * total,
+            max_queries=None if limits.max_queries is None else max(1, int(ENGINES_SHARE * rows)),
+        )
         seed, plausible = options.get("random_seed"), self.plausible
         engine = Engine(
             lambda states: self.predict_fn(table.decode(states)),
@@ -318,45 +323,99 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         answers = engine.explain_batch(
             starts, targets, **{name: value for name, value in options.items() if name in SEARCH_OPTIONS}
         )
-        found = [table.decode(np.reshape(cf.candidates, (-1, *starts.shape[1:]))) for cf in answers]
+        environments = [_environment(start, engine) for start in starts]
+        pools = [
+            np.reshape(cf.candidates, (-1, *e.original.shape)) for cf, e in zip(answers, environments, strict=True)
+        ]
         if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
             warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
-            for i in already:
-                near = table.decode(self._neighbours(engine, table, starts[i], targets[i]))
-                found[i] = pd.concat([found[i], near], ignore_index=True)
-        ends = np.cumsum([len(rows) for rows in found])
-        if not ends[-1]:
-            return answers, found
-        prediction = self._prediction(pd.concat(found, ignore_index=True))
-        for i, rows in enumerate(found):
-            said = prediction[ends[i] - len(rows) : ends[i]]
-            new = ~rows.duplicated() & (rows.to_numpy(object) != frame.iloc[[i]].to_numpy(object)).any(1)
-            rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
-            found[i] = rows[new & targets[i].reached(said)].head(total).reset_index(drop=True)
-        return answers, found
+            near = [_neighbours(environments[i], engine.seed, int(min(NEIGHBOURS, rows))) for i in already]
+            held = self._held(table, near, [targets[i] for i in already])
+            for i, states, valid in zip(already, near, held, strict=True):
+                pools[i] = np.concatenate([pools[i], states[valid]])
+        left = [0 if cf.status == "already_target" else max(0, rows - cf.n_queries) for cf in answers]
+        pools = self._sparser(table, environments, pools, targets, left)
+        return answers, self._chosen(table, frame, environments, pools, targets, total)
 
-    def _neighbours(self, engine: Engine, table: Table, start: NDArray[Any], target: Target) -> NDArray[Any]:
-        """States near one that is as desired which are, too, with other features changed."""
-        state, settings = np.atleast_2d(start), engine.settings
-        environment = Environment(
-            state, table.features, self.constraints, settings.on_violation,
-            units=units_of(state, table.features), reach=settings.reach, sparsity_weight=settings.sparsity_weight,
-        )  # fmt: skip
-        rng, n = np.random.default_rng(engine.seed), min(NEIGHBOURS, settings.max_queries or NEIGHBOURS)
-        limits = zip(environment.choices, environment.low.min(0), environment.high.max(0), strict=True)
-        values = np.column_stack([rng.uniform(a, b, n) if c is None else rng.choice(c, n) for c, a, b in limits])
-        moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
-        states = environment.project(np.where(moved[:, None], values[:, None], state))
-        states = states[(states != state).any((1, 2))]
-        if not len(states):
-            return start[None][:0]
-        rows = states.reshape(-1, *start.shape)
-        valid = target.reached(self._prediction(table.decode(rows)))
-        if engine.plausible is not None:
-            valid &= np.asarray(engine.plausible(rows))
-        candidates = Candidates(environment, keep=4 * settings.n_counterfactuals)
-        candidates.extend(states[valid], environment.cost(states[valid]))
-        return np.reshape(candidates.diverse(settings.n_counterfactuals), (-1, *start.shape))
+    def _sparser(
+        self,
+        table: Table,
+        environments: list[Environment],
+        pools: list[NDArray[Any]],
+        targets: list[Target],
+        left: list[float],
+    ) -> list[NDArray[Any]]:
+        """Counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
+
+        They are taken back one by one as long as the target is held, in at most `left` rows a query.
+        """
+        pools, open_ = [pool.copy() for pool in pools], [np.ones(len(pool), bool) for pool in pools]
+        while any(mask.any() for mask in open_):
+            trials, rows = [], []
+            for i, (environment, pool) in enumerate(zip(environments, pools, strict=True)):
+                changed = (pool != environment.original).any(1)
+                row, feature = np.nonzero(changed & ((changed.sum(1) > 1) & open_[i])[:, None])
+                states = pool[row]
+                states[np.arange(len(row)), :, feature] = environment.original[:, feature].T
+                states = environment.project(states, pool[row])
+                fewer = (states != environment.original).any(1).sum(1) < changed.sum(1)[row]
+                kept = np.flatnonzero(fewer)[: int(min(left[i], len(row)))]
+                left[i] -= len(kept)
+                trials.append(states[kept])
+                rows.append(row[kept])
+            for i, valid in enumerate(self._held(table, trials, targets)):
+                cost = np.where(valid, environments[i].cost(trials[i]), np.inf)
+                open_[i][:] = False
+                # The least costly comes last, and stays.
+                for trial in sorted(np.flatnonzero(valid), key=lambda trial: -cost[trial]):
+                    pools[i][rows[i][trial]] = trials[i][trial]
+                    open_[i][rows[i][trial]] = True
+        return pools
+
+    def _held(self, table: Table, pools: list[NDArray[Any]], targets: list[Target]) -> list[NDArray[np.bool_]]:
+        """Which states of each query ``(m, K, F)`` are as desired, and plausible; one call for all."""
+        held = [
+            target.reached(said) if said else np.zeros(0, bool)
+            for said, target in zip(self._said(table, pools), targets, strict=True)
+        ]
+        if self.plausible is not None:
+            for valid, pool in zip(held, pools, strict=True):
+                if valid.any():
+                    valid[valid] = np.asarray(self.plausible(table.decode(pool[valid])))
+        return held
+
+    def _said(self, table: Table, pools: list[NDArray[Any]]) -> list[Prediction | None]:
+        """What the model says of the states of each query, None of none; one call for all."""
+        ends = np.cumsum([len(pool) for pool in pools])
+        if not ends[-1]:
+            return [None] * len(pools)
+        said = self._prediction(table.decode(np.concatenate(pools)))
+        return [said[end - len(pool) : end] if len(pool) else None for pool, end in zip(pools, ends, strict=True)]
+
+    def _chosen(
+        self,
+        table: Table,
+        frame: pd.DataFrame,
+        environments: list[Environment],
+        pools: list[NDArray[Any]],
+        targets: list[Target],
+        total: int,
+    ) -> list[pd.DataFrame]:
+        """The best and most different of each query's states as rows, with the outcomes that confirm them."""
+        queries, chosen = table.encode(frame), []
+        for i, (environment, pool) in enumerate(zip(environments, pools, strict=True)):
+            pool = pool[(pool != np.atleast_2d(queries[i])).any((1, 2))]
+            candidates = Candidates(environment, keep=max(1, len(pool)))
+            candidates.extend(pool, environment.cost(pool))
+            chosen.append(np.reshape(candidates.diverse(total), (-1, *environment.original.shape)))
+        found = []
+        for states, said, target in zip(chosen, self._said(table, chosen), targets, strict=True):
+            rows = table.decode(states)
+            if said is not None:
+                rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
+                rows = rows[target.reached(said) & ~rows[table.columns].duplicated()].reset_index(drop=True)
+            found.append(rows)
+        return found
 
     def _prediction(self, frame: pd.DataFrame) -> Prediction:
         """What the model says of rows, in its own labels or values."""
@@ -438,6 +497,31 @@ def register() -> None:
 
     decide.knows_ntdcfe = True  # type: ignore[attr-defined]
     dice_ml.dice.decide = decide
+
+
+def _environment(start: NDArray[Any], engine: Engine) -> Environment:
+    """The states that the search for one query may reach, and what they cost."""
+    assert engine.features is not None
+    state, settings = np.atleast_2d(start), engine.settings
+    return Environment(
+        state,
+        engine.features,
+        engine.constraints,
+        settings.on_violation,
+        units=units_of(state, engine.features),
+        reach=settings.reach,
+        sparsity_weight=settings.sparsity_weight,
+    )
+
+
+def _neighbours(environment: Environment, seed: int, n: int) -> NDArray[Any]:
+    """Up to `n` states ``(m, K, F)`` with one to three features set to other values."""
+    rng, original = np.random.default_rng(seed), environment.original
+    limits = zip(environment.choices, environment.low.min(0), environment.high.max(0), strict=True)
+    values = np.column_stack([rng.uniform(a, b, n) if c is None else rng.choice(c, n) for c, a, b in limits])
+    moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
+    states = environment.project(np.where(moved[:, None], values[:, None], original))
+    return states[(states != original).any((1, 2))]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ntdcfe import NTDCFE as Engine
 from ntdcfe import Counterfactual, SearchSettings, Target
 from ntdcfe.candidates import Candidates
 from ntdcfe.constraints import Constraint
+from ntdcfe.counterfactual import changes
 from ntdcfe.environment import Environment
 from ntdcfe.predictor import Prediction
 from ntdcfe.scale import units_of
@@ -334,8 +335,21 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             for i, states, valid in zip(already, near, held, strict=True):
                 pools[i] = np.concatenate([pools[i], states[valid]])
         left = [0 if cf.status == "already_target" else max(0, rows - cf.n_queries) for cf in answers]
-        pools = self._sparser(table, environments, pools, targets, left)
-        return answers, self._chosen(table, frame, environments, pools, targets, total)
+        sparser = self._sparser(table, environments, pools, targets, left)
+        chosen = [
+            _chosen(environments[i], np.atleast_2d(query), [sparser[i], pools[i]], total)
+            for i, query in enumerate(table.encode(frame))
+        ]
+        found = []
+        for i, said in enumerate(self._said(table, chosen)):
+            rows = table.decode(chosen[i])
+            if said is not None:
+                rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
+                kept = targets[i].reached(said) & ~rows[table.columns].duplicated().to_numpy()
+                rows = rows[kept].reset_index(drop=True)
+                answers[i] = _told(answers[i], environments[i], chosen[i][kept], rows)
+            found.append(rows)
+        return answers, found
 
     def _sparser(
         self,
@@ -392,31 +406,6 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         said = self._prediction(table.decode(np.concatenate(pools)))
         return [said[end - len(pool) : end] if len(pool) else None for pool, end in zip(pools, ends, strict=True)]
 
-    def _chosen(
-        self,
-        table: Table,
-        frame: pd.DataFrame,
-        environments: list[Environment],
-        pools: list[NDArray[Any]],
-        targets: list[Target],
-        total: int,
-    ) -> list[pd.DataFrame]:
-        """The best and most different of each query's states as rows, with the outcomes that confirm them."""
-        queries, chosen = table.encode(frame), []
-        for i, (environment, pool) in enumerate(zip(environments, pools, strict=True)):
-            pool = pool[(pool != np.atleast_2d(queries[i])).any((1, 2))]
-            candidates = Candidates(environment, keep=max(1, len(pool)))
-            candidates.extend(pool, environment.cost(pool))
-            chosen.append(np.reshape(candidates.diverse(total), (-1, *environment.original.shape)))
-        found = []
-        for states, said, target in zip(chosen, self._said(table, chosen), targets, strict=True):
-            rows = table.decode(states)
-            if said is not None:
-                rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
-                rows = rows[target.reached(said) & ~rows[table.columns].duplicated()].reset_index(drop=True)
-            found.append(rows)
-        return found
-
     def _prediction(self, frame: pd.DataFrame) -> Prediction:
         """What the model says of rows, in its own labels or values."""
         scores = self.predict_fn(frame)
@@ -467,6 +456,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
             queries = pd.DataFrame(list(queries), columns=self.data_interface.feature_names)
         frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
+        if frame.empty:
+            raise ValueError("query_instances must have at least one row.")
         if self.data_interface.outcome_name in frame:
             raise ValueError(f"Target {self.data_interface.outcome_name} present in query instance.")
         if unknown := set(frame) - set(self.data_interface.feature_names):
@@ -511,6 +502,38 @@ def _environment(start: NDArray[Any], engine: Engine) -> Environment:
         units=units_of(state, engine.features),
         reach=settings.reach,
         sparsity_weight=settings.sparsity_weight,
+    )
+
+
+def _chosen(environment: Environment, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
+    """The best and most different states ``(m, K, F)``, later pools only where those before have too few."""
+    candidates = Candidates(environment, keep=max(1, sum(map(len, pools))))
+    best: list[NDArray[Any]] = []
+    for pool in pools:
+        if len(best) < total:
+            others = pool[(pool != query).any((1, 2))]
+            candidates.extend(others, environment.cost(others))
+            best = candidates.diverse(total)
+    return np.reshape(best, (-1, *query.shape))
+
+
+def _told(cf: Counterfactual, environment: Environment, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
+    """The engine's answer, told of the states ``(m, K, F)`` and rows that are handed out."""
+    if not len(states) or cf.status == "already_target":
+        return cf
+    best, features = states[:1], environment.features
+    sparsity = int(environment.sparsity(best)[0])
+    units = np.where(environment.discrete, np.inf, environment.units)
+    return replace(
+        cf,
+        x=best[0].reshape(cf.original.shape),
+        prediction=rows.iloc[0, -1],
+        proximity=float(environment.proximity(best)[0]),
+        sparsity=sparsity,
+        proximity_in_units=float(environment.cost(best)[0] - environment.sparsity_weight * sparsity),
+        largest_change=float((np.abs(best - environment.original) / units).max()),
+        changes=changes(environment.original, best[0], features),
+        candidates=tuple(state.reshape(cf.original.shape) for state in states),
     )
 
 

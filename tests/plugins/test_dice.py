@@ -115,6 +115,10 @@ def test_binary_with_text_labels(data):
         )
         assert example.test_instance_df["ok"].tolist() == ["bad"]
         pd.testing.assert_frame_equal(rows, example.final_cfs_df_sparse)
+        told = example.counterfactual
+        assert told.prediction == "good"
+        assert told.sparsity == len(told.changes) == (rows[queries.columns].iloc[0] != queries.iloc[i]).sum()
+        assert "For good instead" in str(told)
 
 
 @pytest.mark.parametrize(
@@ -242,6 +246,7 @@ def test_every_form_of_query(form):
         (poor(1).assign(ok="good"), "present in query instance"),
         (poor(1).assign(hat=1), "not present in training data"),
         (poor(1).drop(columns="job"), r"lacks features \['job'\]"),
+        (poor(0), "at least one row"),
         (poor(1).assign(job="king"), "has a value outside the dataset: 'king'"),
     ],
 )

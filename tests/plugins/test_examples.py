@@ -34,7 +34,7 @@ def test_dice_private_data(tmp_path):
     said = run("dice_private_data.py", tmp_path)
     assert "The model says refuse. For grant instead:" in said
     assert len(re.findall(r" car +grant", said)) == 4
-    assert "'purpose': 0.0}" in said
+    assert "'purpose': 0.0" in said
     assert '"cfs_list"' in said
     assert re.search(r"By age alone\? .*\n.*\n +3[123] .*refuse", said)
 

@@ -1,7 +1,7 @@
 """Counterfactual explanations of any model, without its training data."""
 
 from ntdcfe.candidates import LocalOutlierDetector
-from ntdcfe.constraints import Causal
+from ntdcfe.constraints import AtMost, Causal
 from ntdcfe.counterfactual import Change, Counterfactual
 from ntdcfe.environment import Intervention
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
@@ -13,6 +13,7 @@ from ntdcfe.target import Target
 __all__ = [
     "NTDCFE",
     "PAPER",
+    "AtMost",
     "Causal",
     "Change",
     "Continuous",

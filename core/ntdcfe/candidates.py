@@ -50,6 +50,7 @@ class Candidates:
         self._seen: set[bytes] = set()
         self._entries: list[Entry] = []
         self._niches: dict[tuple[int, bool], Entry] = {}
+        self._sets: dict[bytes, Entry] = {}  # the best of those that change the same features
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -96,11 +97,8 @@ class Candidates:
             if key not in self._seen:
                 self._seen.add(key)
                 self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
-        for niche, i in self._leaders(x, cost).items():
-            if cost[i] < (self._niches[niche].cost if niche in self._niches else np.inf):
-                self._niches[niche] = Entry(float(cost[i]), int(sparsity[i]), x[i].copy())
-        if len(self._niches) > self.keep:
-            self._niches = dict(sorted(self._niches.items(), key=lambda item: item[1][:2])[: self.keep])
+        self._niches = self._updated(self._niches, self._leaders(x, cost), x, cost, sparsity)
+        self._sets = self._updated(self._sets, self._least_of_sets(x, cost), x, cost, sparsity)
 
     def replace(self, x: NDArray[Any]) -> None:
         """Keep these valid states ``(n, K, F)`` only."""
@@ -116,7 +114,8 @@ class Candidates:
 
     def diverse(self, n: int) -> list[NDArray[Any]]:
         """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
-        entries = sorted([*self._entries, *self._niches.values()], key=lambda entry: entry[:2])
+        known = [*self._entries, *self._niches.values(), *self._sets.values()]
+        entries = sorted(known, key=lambda entry: entry[:2])
         pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
         changed = [state != self.environment.original for state in pool]
         chosen: list[int] = []
@@ -135,6 +134,28 @@ class Candidates:
         # What was seen and not kept may come again; remembering all of it would grow without bounds.
         if len(self._seen) > 100 * self.keep:
             self._seen = {_key(kept.state) for kept in self._entries}
+
+    def _updated(
+        self,
+        groups: dict[Any, Entry],
+        least: dict[Any, int],
+        x: NDArray[Any],
+        cost: NDArray[np.float64],
+        sparsity: NDArray[np.int64],
+    ) -> dict[Any, Entry]:
+        """The best of each group, after rows of `x` that are the least costly of theirs; the best groups are kept."""
+        for group, i in least.items():
+            if cost[i] < (groups[group].cost if group in groups else np.inf):
+                groups[group] = Entry(float(cost[i]), int(sparsity[i]), x[i].copy())
+        if len(groups) > self.keep:
+            groups = dict(sorted(groups.items(), key=lambda item: item[1][:2])[: self.keep])
+        return groups
+
+    def _least_of_sets(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[bytes, int]:
+        """The least costly row of each set of changed features."""
+        sets = np.packbits((x != self.environment.original).any(1), axis=1)
+        order = np.argsort(-cost, kind="stable")
+        return {sets[i].tobytes(): int(i) for i in order}
 
     def _leaders(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
         """The least costly row of each niche: the feature that changes most, and whether it rises."""

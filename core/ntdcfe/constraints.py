@@ -1,17 +1,17 @@
-"""Causal rules: a feature as a function of others, kept true by every change."""
+"""What features owe to each other: causal rules and orders, kept true by every change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.features import Features
+from ntdcfe.features import Features, OneHot
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,32 @@ class Causal:
 
 
 @dataclass(frozen=True)
+class AtMost:
+    """`feature` is at most `limit`, another feature, at every step.
+
+    It holds at every step where either of the two was changed, and so everywhere if the series
+    obeyed it in the first place. Whichever was changed goes no further than the other (the first,
+    if both were); a change that cannot be kept in order, for bounds, listed values or a causal
+    rule, is not made at all.
+
+    Parameters
+    ----------
+    feature, limit : str or int
+        Two features, continuous or with listed values.
+
+    Examples
+    --------
+    >>> order = AtMost("years in job", "age")
+    """
+
+    feature: str | int
+    limit: str | int
+
+
+Constraint: TypeAlias = Causal | AtMost
+
+
+@dataclass(frozen=True)
 class BoundRule:
     """A causal rule whose features are positions."""
 
@@ -69,12 +95,26 @@ class BoundRule:
         return outcome
 
 
-def in_causal_order(constraints: Sequence[Causal], features: Features) -> list[BoundRule]:
-    """The rules with positions for names, causes before effects; raises on cycles and clashes."""
+def orders(constraints: Sequence[Constraint], features: Features) -> list[tuple[int, int]]:
+    """The positions (lower, upper) of every AtMost; raises on features that have no order."""
+    pairs = []
+    for order in constraints:
+        if isinstance(order, AtMost):
+            pair = features.index(order.feature), features.index(order.limit)
+            if pair[0] == pair[1] or any(isinstance(features[i], OneHot) for i in pair):
+                raise InvalidInputError(f"{order} needs two different features with an order, no one-hot group.")
+            pairs.append(pair)
+    return pairs
+
+
+def in_causal_order(constraints: Sequence[Constraint], features: Features) -> list[BoundRule]:
+    """The causal rules with positions for names, causes before effects; raises on cycles and clashes."""
     rules: dict[int, BoundRule] = {}
     for rule in constraints:
+        if isinstance(rule, AtMost):
+            continue
         if not isinstance(rule, Causal):
-            raise InvalidInputError(f"constraints must be Causal rules, got {rule!r}.")
+            raise InvalidInputError(f"constraints must be Causal or AtMost, got {rule!r}.")
         assert not isinstance(rule.causes, (str, int))
         effect, causes = features.index(rule.effect), tuple(features.index(c) for c in rule.causes)
         if features[effect].role == "immutable":

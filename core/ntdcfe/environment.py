@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.constraints import Causal, in_causal_order
+from ntdcfe.constraints import Constraint, in_causal_order, orders
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.features import Continuous, Features
 from ntdcfe.proximity import Proximity, weighted_l1
@@ -47,15 +47,16 @@ class Environment:
 
     What holds by construction for every state it returns: immutable features and steps that
     are not actionable are as in the original; non-actionable features differ only by a causal
-    rule; every changed cell is within bounds and goes the feature's way; discrete features have
-    listed values; causal rules are true where they fired.
+    rule; every changed cell is within bounds, at the feature's precision and goes its way; discrete
+    features have listed values; causal rules are true, to the effect's precision, where they fired;
+    orders hold at every step where one of their two features was changed.
 
     Parameters
     ----------
     original : array (K, F)
         The series, one value a feature.
     features : Features
-    constraints : sequence of Causal
+    constraints : sequence of Causal or AtMost
     on_violation : {"cap", "discard"}
         A move out of bounds ends at the bound, or is not made.
     transition : callable
@@ -75,7 +76,7 @@ class Environment:
         self,
         original: NDArray[Any],
         features: Features,
-        constraints: Sequence[Causal] = (),
+        constraints: Sequence[Constraint] = (),
         on_violation: OnViolation = "cap",
         transition: Transition = hold_to_end,
         proximity: Proximity = weighted_l1,
@@ -86,6 +87,7 @@ class Environment:
         self.original = original
         self.features = features
         self.rules = in_causal_order(constraints, features)
+        self.orders = orders(constraints, features)
         self.on_violation = on_violation
         self.transition = transition
         self._proximity = proximity
@@ -95,6 +97,7 @@ class Environment:
         self.units = np.ones(len(features)) if units is None else units
         self.reach = reach
         self.sparsity_weight = sparsity_weight
+        self._rounded = {i: p for i, p in enumerate(features.precisions) if p is not None}
         self._bounds = _bounds(features, original.dtype)
         self.low, self.high = self._limits()
         # A cell whose limits leave no value, or only the one it has, cannot be changed.
@@ -114,7 +117,13 @@ class Environment:
         within = (self.low <= original) & (original <= self.high)
         # Nothing but limits, which the original keeps: projecting is clipping.
         self._plain = bool(
-            self.movable.all() and within.all() and not self.discrete.any() and not self.rules and on_violation == "cap"
+            self.movable.all()
+            and within.all()
+            and not self.discrete.any()
+            and not self._rounded
+            and not self.rules
+            and not self.orders
+            and on_violation == "cap"
         )
         self._rule_outcomes = [rule.outcome(original[None]) for rule in self.rules]
 
@@ -131,10 +140,12 @@ class Environment:
             low = np.where(np.isinf(low) & ~self.discrete, self.original.min(0) - margin, low)
             high = np.where(np.isinf(high) & ~self.discrete, self.original.max(0) + margin, high)
         direction = np.array([getattr(f, "direction", None) or "" for f in self.features])
-        return (
-            np.where(direction == "rise", np.maximum(low, self.original), low),
-            np.where(direction == "fall", np.minimum(high, self.original), high),
-        )
+        low = np.where(direction == "rise", np.maximum(low, self.original), low)
+        high = np.where(direction == "fall", np.minimum(high, self.original), high)
+        # Limits on the grid: what is rounded and then clipped is still on it.
+        for i, precision in self._rounded.items():
+            low[:, i], high[:, i] = _up(low[:, i], precision), 0.0 - _up(-high[:, i], precision)
+        return low, high
 
     def widen(self, factor: float) -> None:
         """Let features without bounds go `factor` times as far."""
@@ -147,21 +158,31 @@ class Environment:
         return self.project(self.transition(states, action, self.discrete), states)
 
     def project(self, proposals: NDArray[Any], previous: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The nearest allowed states ``(n, K, F)``: range, then causal rules, then what may not change.
+        """The nearest allowed states ``(n, K, F)``: range, order, then causal rules, then what may not change.
 
         A proposal that cannot be made to obey falls back on `previous`, the original if not given.
         """
         if self._plain:
             return np.clip(proposals, self.low, self.high).astype(self.dtype, copy=False)
         x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
-        in_range = self._into_range(x)
-        refused = (in_range != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
-        x = in_range
+        x = self._onto_grid(x)
+        allowed = self._into_order(self._into_range(x))
+        refused = (allowed != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
+        x = allowed
         if self.rules:
             x = self._obey_rules(x)
             refused |= ((x != self.original) & (~self._may_differ | (self._into_range(x) != x))).any((1, 2))
+        for lower, upper in self.orders:
+            refused |= self._disordered(x, lower, upper).any(1)
         if refused.any():
             x = np.where(refused[:, None, None], self.original if previous is None else previous, x)
+        return x
+
+    def _onto_grid(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Changed cells at their feature's precision."""
+        for i, precision in self._rounded.items():
+            # Adding zero makes -0.0 and 0.0 the same state.
+            x[..., i] = np.where(x[..., i] == self.original[:, i], x[..., i], x[..., i].round(precision) + 0.0)
         return x
 
     def _into_range(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -175,6 +196,24 @@ class Environment:
             inside[..., i] = np.where(allowed, nearest, self.original[:, i])
         return np.where((x == self.original) | ~self.open, self.original, inside)
 
+    def _disordered(self, x: NDArray[Any], lower: int, upper: int) -> NDArray[np.bool_]:
+        """The steps at which a change left one feature above the other ``(n, K)``."""
+        changed = (x[..., [lower, upper]] != self.original[:, [lower, upper]]).any(-1)
+        return (x[..., lower] > x[..., upper]) & changed
+
+    def _into_order(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Changed cells no further than the feature that limits them, where they can be."""
+        if not self.orders:
+            return x
+        # As often as there are orders: what one of a chain moves, the next may have to move again.
+        for lower, upper in self.orders * len(self.orders):
+            broken = self._disordered(x, lower, upper)
+            lowered = broken & (x[..., lower] != self.original[:, lower])
+            limit = np.where(broken & ~lowered, x[..., lower], x[..., upper])
+            x[..., lower] = np.where(lowered, x[..., upper], x[..., lower])
+            x[..., upper] = limit
+        return self._into_range(self._onto_grid(x))
+
     def _obey_rules(self, x: NDArray[Any]) -> NDArray[Any]:
         x = x.copy()
         for rule, at_rest in zip(self.rules, self._rule_outcomes, strict=True):
@@ -182,6 +221,7 @@ class Environment:
             causes = list(rule.causes)
             fired = (x[..., causes] != self.original[:, causes]).any(-1) | (outcome != at_rest)
             x[..., rule.effect] = np.where(fired, outcome, x[..., rule.effect])
+            x = self._onto_grid(x)
         return x
 
     def proximity(self, x: NDArray[Any]) -> NDArray[np.float64]:
@@ -209,3 +249,11 @@ def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDA
     low = np.where(low < bounds[:, 0], np.nextafter(low, np.inf, dtype=low.dtype), low)
     high = np.where(high > bounds[:, 1], np.nextafter(high, -np.inf, dtype=high.dtype), high)
     return low, high
+
+
+def _up(limits: NDArray[Any], precision: int) -> NDArray[Any]:
+    """The lowest numbers of that many decimals that are not below `limits` (n,)."""
+    nearest = limits.round(precision)
+    # Steps that the type cannot tell apart are no grid: the limit itself is as good.
+    above = np.maximum((nearest + limits.dtype.type(10.0**-precision)).round(precision), limits)
+    return np.where(nearest < limits, above, nearest) + 0.0

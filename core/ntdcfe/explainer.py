@@ -14,7 +14,7 @@ from ntdcfe.batch import Batch
 from ntdcfe.batched import batched
 from ntdcfe.candidates import Candidates, Plausible
 from ntdcfe.checkpoint import Checkpoint
-from ntdcfe.constraints import Causal
+from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.environment import Environment, Transition, hold_to_end
 from ntdcfe.errors import InvalidInputError
@@ -43,8 +43,8 @@ class NTDCFE:
         ``(n,)``, probabilities ``(n, C)``, one probability or a value a row (see `output`).
     features : Features, optional
         What the columns are; continuous ones that anyone may change if not given.
-    constraints : sequence of Causal
-        Features that follow others.
+    constraints : sequence of Causal or AtMost
+        Features that follow others, and features that others limit.
     plausible : callable, optional
         In-distribution test: takes rows as `predict` does, returns which may be answers ``(n,)``.
     settings : SearchSettings
@@ -74,7 +74,7 @@ class NTDCFE:
         self,
         predict: Predict,
         features: Features | None = None,
-        constraints: Sequence[Causal] = (),
+        constraints: Sequence[Constraint] = (),
         plausible: Plausible | None = None,
         settings: SearchSettings | None = None,
         seed: int = 0,

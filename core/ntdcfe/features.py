@@ -79,11 +79,15 @@ class Continuous(Feature):
         The one way in which it may change.
     scale : float, optional
         Its unit of change; taken from bounds or from the series itself if not given.
+    precision : int, optional
+        Decimals of every changed cell: 0 for whole numbers, 2 for cents. A changed cell is rounded
+        before the model sees it, never out of bounds; other cells stay as they are.
     """
 
     bounds: Bounds | None = None
     direction: Direction | None = None
     scale: float | None = None
+    precision: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,6 +96,8 @@ class Continuous(Feature):
             raise InvalidInputError(f"{self}: bounds must be (lower, upper) with lower <= upper, got {self.bounds!r}.")
         if self.scale is not None and not 0 < self.scale < math.inf:
             raise InvalidInputError(f"{self}: scale must be a positive number, got {self.scale!r}.")
+        if self.precision is not None and (isinstance(self.precision, bool) or not isinstance(self.precision, int)):
+            raise InvalidInputError(f"{self}: precision must be a whole number of decimals, got {self.precision!r}.")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -267,6 +273,11 @@ class Features:
     def discrete(self) -> NDArray[np.bool_]:
         """Which features take listed values ``(F,)``."""
         return np.array([f.choices is not None for f in self.features])
+
+    @property
+    def precisions(self) -> tuple[int | None, ...]:
+        """Decimals of each feature's changed cells, None where they are not rounded."""
+        return tuple(f.precision if isinstance(f, Continuous) else None for f in self.features)
 
     def has_role(self, role: Role) -> NDArray[np.bool_]:
         """Which features have that role ``(F,)``."""

@@ -25,7 +25,7 @@ def units_of(original: NDArray[Any], features: Features) -> NDArray[np.float64]:
     As given (``scale``), else from the bounds, else its own deviation over the series. A feature
     that is constant there takes the median unit of the others. Where there is no other, it is 1,
     as for standardised data, or a tenth of the feature's value if that is more. Discrete features
-    have the unit 1.
+    have the unit 1. Of a feature with a precision, the unit is no less than one step of its grid.
     """
     deviation = original.std(0, dtype=float)
     size = np.abs(original).max(0)
@@ -39,4 +39,5 @@ def units_of(original: NDArray[Any], features: Features) -> NDArray[np.float64]:
             units[i] = (feature.limits[1] - feature.limits[0]) / UNITS_IN_BOUNDS
     known = units[~features.discrete & ~np.isnan(units)]
     typical = np.median(known) if len(known) else np.maximum(1.0, 0.1 * size)
-    return np.where(np.isnan(units), typical, units)
+    units = np.where(np.isnan(units), typical, units)
+    return np.maximum(units, [0.0 if p is None else 10.0**-p for p in features.precisions])

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from ntdcfe import Causal, Continuous, Discrete, Features, Intervention, InvalidInputError
+from ntdcfe import AtMost, Causal, Continuous, Discrete, Features, Intervention, InvalidInputError
 from ntdcfe.environment import Environment
 from ntdcfe.proximity import reward, weighted_l1
+from ntdcfe.scale import units_of
 
 
 def act(environment, step, feature, strength, states=None):
@@ -99,6 +100,8 @@ def test_a_change_whose_effect_breaks_a_bound_is_not_made():
         ([Causal("b", "a", abs), Causal("b", "c", abs)], "two causal rules"),
         ([Causal("b", "a", lambda a: a[:, 0])], "must return shape"),
         (["b = a"], "must be Causal"),
+        ([AtMost("a", "z")], "no feature 'z'"),
+        ([AtMost("a", "a")], "two different features"),
     ],
 )
 def test_bad_constraints(constraints, message):
@@ -119,6 +122,80 @@ def test_bad_constraints(constraints, message):
 def test_no_feature_left_to_change(features):
     with pytest.raises(InvalidInputError, match="no feature is left"):
         Environment(np.zeros((3, 2)), features)
+
+
+def test_changed_cells_are_rounded_and_others_are_not():
+    features = Features([Continuous(precision=0), Continuous(precision=2), Continuous()])
+    environment = Environment(np.array([[0.3, 0.123, 0.123]]), features)
+    x = environment.project(np.array([[[1.6, 0.123, 0.123]], [[0.3, 7.006, 7.006]], [[-0.2, 0.123, 0.123]]]))
+    np.testing.assert_array_equal(x[:, 0], [[2, 0.123, 0.123], [0.3, 7.01, 7.006], [0, 0.123, 0.123]])
+    assert not np.signbit(x[2, 0, 0])  # 0.0 and -0.0 would count as two states
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_never_leaves_bounds_or_goes_the_wrong_way(dtype):
+    features = Features(
+        [Continuous(bounds=(0.4, 3.6), precision=0), Continuous(bounds=(-0.29, 0.29), precision=2)]
+        + [Continuous(direction=way, precision=0) for way in ("rise", "fall")]
+    )
+    environment = Environment(np.full((1, 4), 0.2, dtype), features)
+    for far, expected in [(9.0, [3, 0.29, 9, 0.2]), (-9.0, [1, -0.29, 0.2, -9])]:
+        x = environment.project(np.full((1, 1, 4), far))[0, 0]
+        if dtype == np.float64:
+            np.testing.assert_array_equal(x[:2], expected[:2])
+        assert 0.4 <= x[0] <= 3.6
+        assert -0.29 <= float(x[1]) <= 0.29
+    slightly = environment.project(np.array([[[0.2, 0.2, 0.3, 0.1]]]))[0, 0]
+    np.testing.assert_array_equal(slightly[2:], [1, 0])  # up is 1, down is 0, whatever is nearer
+
+
+def test_bounds_between_two_steps_of_the_grid_leave_nothing_to_change():
+    with pytest.raises(InvalidInputError, match="no feature is left"):
+        Environment(np.full((1, 1), 0.5), Features([Continuous(bounds=(0.2, 0.8), precision=0)]))
+
+
+def test_a_unit_is_no_less_than_a_step_of_the_grid():
+    features = Features([Continuous(scale=0.01, precision=0), Continuous(scale=0.01)])
+    np.testing.assert_array_equal(units_of(np.zeros((1, 2)), features), [1, 0.01])
+
+
+def test_an_effect_is_rounded_to_its_own_precision():
+    features = Features.from_dict({"a": {}, "b": {"role": "non_actionable", "precision": 0}})
+    environment = Environment(np.zeros((1, 2)), features, [Causal("b", "a", lambda a: 0.4 * a)])
+    np.testing.assert_array_equal(act(environment, 0, 0, 4.0)[0], [[4, 2]])
+
+
+def test_at_most_stops_whichever_was_changed():
+    environment = Environment(np.array([[1.0, 2.0], [1.0, 5.0]]), Features.continuous(2), [AtMost(0, 1)])
+    np.testing.assert_array_equal(act(environment, 0, 0, 3.0)[0], [[2, 2], [4, 5]])
+    np.testing.assert_array_equal(act(environment, 0, 1, -3.0)[0], [[1, 1], [1, 2]])
+    both = environment.project(np.array([[[4.0, 3.0], [1.0, 5.0]]]))
+    np.testing.assert_array_equal(both[0], [[3, 3], [1, 5]])
+
+
+def test_at_most_leaves_a_series_that_never_obeyed_until_it_is_changed():
+    environment = Environment(np.array([[3.0, 2.0], [3.0, 2.0]]), Features.continuous(2), [AtMost(0, 1)])
+    np.testing.assert_array_equal(act(environment, 1, 0, -0.5)[0], [[3, 2], [2, 2]])
+
+
+def test_at_most_in_a_chain_and_with_coarser_neighbours():
+    features = Features([Continuous(precision=0), Continuous(precision=1), Discrete([0, 4, 8])])
+    environment = Environment(np.array([[1.0, 2.0, 4.0]]), features, [AtMost(0, 1), AtMost(1, 2)])
+    x = environment.project(np.array([[[9.0, 7.0, 4.0]], [[2.7, 2.4, 8.0]], [[3.0, 2.6, 8.0]]]))[:, 0]
+    np.testing.assert_array_equal(x[0], [4, 4, 4])
+    np.testing.assert_array_equal(x[1], [2, 2.4, 8])
+    np.testing.assert_array_equal(x[2], [1, 2, 4])  # 2.6 would have to be 3: not made at all
+
+
+def test_at_most_cannot_be_met_against_a_rule_or_with_discard():
+    features = Features.from_dict({"a": {}, "b": {"role": "non_actionable"}, "c": {"role": "immutable"}})
+    rule = Causal("b", "a", lambda a: 2 * a)
+    environment = Environment(np.array([[0.0, 0.0, 3.0]]), features, [rule, AtMost("b", "c")])
+    np.testing.assert_array_equal(act(environment, 0, 0, 1.0)[0], [[1, 2, 3]])
+    np.testing.assert_array_equal(act(environment, 0, 0, 2.0)[0], [[0, 0, 3]])
+    environment = Environment(np.zeros((1, 2)), Features.continuous(2), [AtMost(0, 1)], on_violation="discard")
+    np.testing.assert_array_equal(act(environment, 0, 0, 1.0)[0], [[0, 0]])
+    np.testing.assert_array_equal(act(environment, 0, 1, 1.0)[0], [[0, 1]])
 
 
 def test_float32_stays_within_bounds_that_it_cannot_hold_exactly():

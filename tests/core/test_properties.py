@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ntdcfe import NTDCFE, PAPER, Causal, Continuous, Discrete, Features, OneHot, SearchSettings
+from ntdcfe import NTDCFE, PAPER, AtMost, Causal, Continuous, Discrete, Features, OneHot, SearchSettings
 from ntdcfe.proximity import weighted_l1
 
 SEARCHES = {
@@ -20,7 +20,10 @@ roles = st.sampled_from(["actionable", "actionable", "non_actionable", "immutabl
 weights = st.sampled_from([0.1, 1.0, 10.0])
 directions = st.sampled_from([None, None, "rise", "fall"])
 bounds = st.sampled_from([None, (-1.0, 1.0), (None, 0.7), (-0.3, None), (2.0, 3.0)])
-continuous = st.builds(Continuous, role=roles, weight=weights, bounds=bounds, direction=directions)
+precisions = st.sampled_from([None, None, 0, 1])
+continuous = st.builds(
+    Continuous, role=roles, weight=weights, bounds=bounds, direction=directions, precision=precisions
+)
 discrete = st.builds(
     Discrete, st.sampled_from([(0, 1), (0, 1, 5), (1, 0.5, 0)]), direction=directions, role=roles, weight=weights
 )
@@ -44,6 +47,11 @@ def problems(draw):
     if followers and draw(st.booleans()):
         slope = draw(st.sampled_from([-1.0, 0.5, 2.0]))
         constraints.append(Causal(draw(st.sampled_from(followers)), 0, lambda cause: slope * cause))
+    # Orders, also in chains, also where the series does not obey them.
+    ordered = [i for i, f in enumerate(features) if not isinstance(f, OneHot)]
+    pairs = st.tuples(st.sampled_from(ordered), st.sampled_from(ordered)).filter(lambda pair: pair[0] != pair[1])
+    if len(ordered) > 1:
+        constraints += [AtMost(*pair) for pair in draw(st.lists(pairs, max_size=2))]
     direction = rng.normal(size=spec.n_columns)
     threshold = draw(st.sampled_from([0.3, 1.0, 3.0]))
     x = spec.decode(states)
@@ -85,7 +93,8 @@ def test_every_answer_obeys(search, problem):
 
 def check_constraints(features, constraints, original, state):
     changed = state != original
-    effects = {features.index(rule.effect) for rule in constraints}
+    rules = [constraint for constraint in constraints if isinstance(constraint, Causal)]
+    effects = {features.index(rule.effect) for rule in rules}
     assert not changed[~features.step_mask(len(original))].any()
     for i, feature in enumerate(features):
         column, before = state[changed[:, i], i], original[changed[:, i], i]
@@ -94,13 +103,21 @@ def check_constraints(features, constraints, original, state):
         if isinstance(feature, Continuous):
             low, high = feature.limits
             assert ((column >= low) & (column <= high)).all()
+            if feature.precision is not None:
+                np.testing.assert_array_equal(column, column.round(feature.precision))
         direction = getattr(feature, "direction", None)
         assert direction != "rise" or (column > before).all()
         assert direction != "fall" or (column < before).all()
-    for rule in constraints:
+    for order in constraints:
+        if isinstance(order, AtMost):
+            either = changed[:, [order.feature, order.limit]].any(1)
+            assert (state[either, order.feature] <= state[either, order.limit]).all()
+    for rule in rules:
         effect, causes = features.index(rule.effect), [features.index(c) for c in rule.causes]
         fired = changed[:, causes].any(1)
         outcome = rule.function(*(state[None, :, c] for c in causes))[0]
+        if features.precisions[effect] is not None:
+            outcome = np.where(outcome == original[:, effect], outcome, outcome.round(features.precisions[effect]))
         np.testing.assert_array_equal(state[fired, effect], outcome[fired])
         if features[effect].role == "non_actionable":
             assert not changed[~fired, effect].any()

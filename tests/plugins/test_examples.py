@@ -55,6 +55,25 @@ def test_remote_model(tmp_path):
     assert "requests to the service: 0" in run("remote_model.py", tmp_path).stdout  # all of it is in the file
 
 
+def test_dice_private_data(tmp_path):
+    pytest.importorskip("dice_ml")
+    said = run("dice_private_data.py", tmp_path).stdout
+    assert "The model says refuse. For grant instead:" in said
+    assert len(re.findall(r" car +grant", said)) == 4
+    assert "'purpose': 0.0" in said
+    assert '"cfs_list"' in said
+    assert re.search(r"By age alone\? .*\n.*\n +3[123] .*refuse", said)
+
+
+def test_dice_timeseries(tmp_path):
+    pytest.importorskip("dice_ml")
+    pytest.importorskip("matplotlib")
+    said = run("dice_timeseries.py", tmp_path).stdout
+    assert "3 counterfactuals of shape (48, 2), alarms: [0 0 0]" in said
+    assert "'temperature'" not in said
+    assert (tmp_path / "dice_timeseries.png").exists()
+
+
 def test_code_in_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)

@@ -1,0 +1,274 @@
+"""The columns of a DiCE table in the engine's terms: features, states, and rows of the right types again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from raiutils.exceptions import UserConfigValidationException
+
+from ntdcfe import Causal, Continuous, Discrete, Feature, Features, InvalidInputError
+from ntdcfe.constraints import Constraint
+from ntdcfe.environment import Environment
+
+
+@dataclass(frozen=True)
+class SeriesColumns:
+    """A series ``(K, D)`` as columns of a DiCE table, step by step, and back.
+
+    Calling it does what DiCE wants of a model's ``func``: columns to series ``(n, K, D)``. Given to
+    :class:`NTDCFE` as `series`, changes are searched for as in a series, not column by column.
+
+    Parameters
+    ----------
+    n_steps : int
+        K.
+    names : sequence of str
+        The D channels.
+
+    Examples
+    --------
+    >>> layout = SeriesColumns(3, ["load", "wind"])
+    >>> layout.columns
+    ['load_0', 'wind_0', 'load_1', 'wind_1', 'load_2', 'wind_2']
+    >>> layout.to_series(layout.to_frame([[1, 4], [2, 5], [3, 6]])).shape
+    (1, 3, 2)
+    """
+
+    n_steps: int
+    names: Sequence[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the K * D columns."""
+        return [f"{name}_{step}" for step in range(self.n_steps) for name in self.names]
+
+    def to_frame(self, X: ArrayLike) -> pd.DataFrame:
+        """Series ``(K, D)`` or ``(n, K, D)`` as rows of a table."""
+        X = np.asarray(X)
+        if X.shape[-2:] != (self.n_steps, len(self.names)):
+            raise InvalidInputError(
+                f"the series must be {(self.n_steps, len(self.names))}, or a batch of such, got {X.shape}."
+            )
+        return pd.DataFrame(X.reshape(-1, X.shape[-1] * X.shape[-2]), columns=self.columns)
+
+    def to_series(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """Rows of a table as series ``(n, K, D)``; other columns are left out."""
+        return frame[self.columns].to_numpy().reshape(len(frame), self.n_steps, len(self.names))
+
+    def ranges(self, bounds: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+        """``features=`` for ``dice_ml.Data``, from one range a channel."""
+        return {f"{name}_{step}": list(bounds[name]) for step in range(self.n_steps) for name in self.names}
+
+    def precisions(self, decimals: int) -> dict[str, list[Any]]:
+        """``type_and_precision=`` for ``dice_ml.Data``."""
+        return {column: ["float", decimals] for column in self.columns}
+
+    def __call__(self, frame: pd.DataFrame, **_: Any) -> NDArray[Any]:
+        """As a model's ``func``: DiCE passes its data interface along."""
+        return self.to_series(frame)
+
+
+@dataclass(frozen=True)
+class Category(Discrete):
+    """Positions in a list of categories, told by their names."""
+
+    names: Sequence[Any] = ()
+
+    def describe(self, value: float) -> str:
+        """The name of the category."""
+        return str(self.names[int(value)])
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the queries as one number a row: its value, or the position of its category."""
+
+    dtype: Any
+    feature: Feature
+    levels: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, column: pd.Series, data: Any, permitted: Sequence[Any] | None, options: Mapping[str, Any]) -> Column:
+        """What the data interface and the query's dtype say of a column, within a permitted range."""
+        name, declared = column.name, list(data.permitted_range[column.name])
+        numbers = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in declared)
+        if numbers and len(declared) == 2:
+            bounds = tuple(_number(value) for value in (declared if permitted is None else permitted))
+            described: dict[str, Any] = {"bounds": bounds, "precision": _precision(column, data, declared)}
+            if getattr(data, "mad", None) and data.mad.get(name, 0) > 0:
+                described["scale"] = float(data.mad[name])
+            return cls(column.dtype, _feature(Continuous, {"name": name, **described, **options}))
+        # DiCE takes any list of numbers for a range and turns a public category into text: what is
+        # listed are the values, and they are of the query's type.
+        levels, dtype = _levels(sorted(declared) if numbers else declared, column)
+        position = {str(level): i for i, level in enumerate(levels)}
+        for category in () if permitted is None else permitted:
+            if str(category) not in position:
+                raise UserConfigValidationException(
+                    f"The category {category} does not occur in the training data for feature {name}. "
+                    f"Allowed categories are {declared}"
+                )
+        values = list(position.values()) if permitted is None else [position[str(category)] for category in permitted]
+        return cls(dtype, _feature(Category, {"name": name, "values": values, "names": levels, **options}), levels)
+
+    def encode(self, column: pd.Series) -> NDArray[np.float64]:
+        """Rows of the column as numbers ``(n,)``."""
+        if not self.levels:
+            return column.to_numpy(dtype=float)
+        position = {level: i for i, level in enumerate(self.levels)}
+        if unknown := [value for value in column if value not in position]:
+            raise ValueError(
+                f"Feature {column.name} has a value outside the dataset: {unknown[0]!r}, not one of {self.levels}."
+            )
+        return np.array([position[value] for value in column], dtype=float)
+
+    def decode(self, values: NDArray[Any]) -> Any:
+        """Numbers ``(n,)`` as rows of the column, in its dtype."""
+        if not self.levels:
+            return values.astype(self.dtype)
+        levels = np.empty(len(self.levels), dtype=object)
+        levels[:] = self.levels
+        return pd.Series(levels[values.astype(int)]).astype(self.dtype)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The queries' columns in the engine's terms: states ``(n, F)``, or ``(n, K, D)`` of a series."""
+
+    columns: list[str]
+    coded: dict[str, Column]
+    """In the order of the engine's columns."""
+    features: Features
+    forced: NDArray[np.bool_]
+    """Which features the call gave a permitted range ``(F,)``."""
+    shape: tuple[int, ...]
+    """Of one state."""
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        data: Any,
+        options: Mapping[str, Mapping[str, Any]],
+        constraints: Sequence[Constraint],
+        series: SeriesColumns | None,
+        permitted: Mapping[str, Sequence[Any]],
+        vary: str | Sequence[str],
+    ) -> Table:
+        """The table of queries `frame`; `permitted` and `vary` may name the channels of a series."""
+        order = list(frame.columns) if series is None else series.columns
+        names = order if series is None else list(series.names)
+        members = {name: order[i :: len(names)] for i, name in enumerate(names)}
+
+        def columns_of(given: Iterable[str]) -> list[str]:
+            return [column for name in given for column in members.get(name, [name])]
+
+        permitted = {column: allowed for name, allowed in permitted.items() for column in columns_of([name])}
+        vary = [vary] if isinstance(vary, str) else vary
+        free = order if list(vary) == ["all"] else columns_of(vary)
+        data.check_features_to_vary(free)
+        data.check_features_to_vary(list(permitted))
+        coded = {
+            column: Column.of(frame[column], data, permitted.get(column), options.get(name, {}))
+            for column, name in zip(order, names * (len(order) // len(names)), strict=True)
+        }
+        varies, forced = (np.isin(order, some).reshape(-1, len(names)) for some in (free, list(permitted)))
+        steps, channels = varies.any(1), varies.any(0)
+        if (varies != np.outer(steps, channels)).any():
+            raise UserConfigValidationException("features_to_vary must be the same channels at every step it names.")
+        effects = {rule.effect for rule in constraints if isinstance(rule, Causal)}
+        features = []
+        for i, name in enumerate(names):
+            feature = _shared(name, [coded[column].feature for column in members[name]])
+            if not channels[i]:
+                feature = replace(feature, role="non_actionable" if {i, name} & effects else "immutable")
+            features.append(feature)
+        shape = (len(names),) if series is None else varies.shape
+        return cls(list(frame.columns), coded, Features(features, None if steps.all() else steps), forced.any(0), shape)
+
+    def encode(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Rows as states."""
+        return np.column_stack([c.encode(frame[name]) for name, c in self.coded.items()]).reshape(-1, *self.shape)
+
+    def decode(self, states: NDArray[Any]) -> pd.DataFrame:
+        """States as rows, with the columns and dtypes of the queries."""
+        values = states.reshape(len(states), len(self.coded))
+        columns = {name: c.decode(values[:, i]) for i, (name, c) in enumerate(self.coded.items())}
+        return pd.DataFrame({name: columns[name] for name in self.columns}, index=range(len(states)))
+
+    def start(self, states: NDArray[np.float64], constraints: Sequence[Constraint]) -> NDArray[np.float64]:
+        """The states from which to search: moved, with all that follows, into the range that the call permits."""
+        inside = self._inside(states)
+        for i in np.flatnonzero((inside != states).reshape(len(states), -1).any(1)):
+            environment = Environment(np.atleast_2d(states[i]), self.features, constraints)
+            inside[i] = environment.project(np.atleast_2d(inside[i])[None])[0].reshape(self.shape)
+        if outside := [self.features.names[i] for i in np.argwhere(self._inside(inside) != inside)[:, -1]]:
+            raise ValueError(f"Feature: {outside[0]} is outside the permitted range and isn't allowed to vary.")
+        return inside
+
+    def _inside(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The nearest numbers, or the first of the categories, that the call permits."""
+        inside = states.copy()
+        for i in np.flatnonzero(self.forced):
+            feature = self.features[i]
+            if isinstance(feature, Continuous):
+                inside[..., i] = np.clip(states[..., i], *feature.limits)
+            elif feature.choices is not None:
+                inside[..., i] = np.where(np.isin(states[..., i], feature.choices), states[..., i], feature.choices[0])
+        return inside
+
+
+def _feature(kind: type[Feature], description: dict[str, Any]) -> Feature:
+    try:
+        return kind(**description)
+    except TypeError as wrong:
+        raise UserConfigValidationException(f"features[{description['name']!r}]: {wrong}") from None
+
+
+def _shared(name: str, features: list[Feature]) -> Feature:
+    """The one description of a channel's columns; of their precisions the finest."""
+    first, *others = (replace(feature, name=name) for feature in features)
+    if isinstance(first, Continuous):
+        precisions = [getattr(feature, "precision", None) for feature in features]
+        finest = None if None in precisions else max(p for p in precisions if p is not None)
+        first, *others = (replace(feature, precision=finest) for feature in (first, *others))  # type: ignore[call-arg]
+    if any(other != first for other in others):
+        raise UserConfigValidationException(f"the columns of channel {name!r} must have one range.")
+    return first
+
+
+def _precision(column: pd.Series, data: Any, bounds: list[Any]) -> int | None:
+    """Decimals of a column's values, None for no limit."""
+    if column.dtype.kind in "iub":
+        return 0
+    decimals = int(data.get_decimal_precisions(output_type="dict")[column.name])
+    # Private data says "int" of whatever it was not told; values or bounds with decimals know better.
+    whole = all(isinstance(b, (int, np.integer)) for b in bounds) and (column % 1 == 0).all()
+    return None if decimals == 0 and not whole else decimals
+
+
+def _number(value: Any) -> float:
+    """A bound as it was written: public data keeps 0.1 as the float32 next to it."""
+    return float(str(value)) if isinstance(value, np.float32) else float(value)
+
+
+def _levels(levels: list[Any], column: pd.Series) -> tuple[list[Any], Any]:
+    """Categories as the queries spell them, and the dtype that holds them all."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        known = column.dtype.categories
+        levels, _ = _levels(levels, pd.Series(known, name=column.name))
+        missing = [level for level in levels if level not in known]
+        return levels, pd.CategoricalDtype([*known, *missing], column.dtype.ordered) if missing else column.dtype
+    if column.dtype.kind == "b":
+        return [str(level) in ("True", "1", "1.0") for level in levels], column.dtype
+    if column.dtype.kind in "iuf":
+        return [column.dtype.type(level) for level in levels], column.dtype
+    kinds = {type(value) for value in column} - {str}
+    if len(kinds) == 1 and all(isinstance(level, str) for level in levels):
+        return [next(iter(kinds))(level) for level in levels], column.dtype
+    return levels, column.dtype

@@ -1,0 +1,632 @@
+"""NTD-CFE in DiCE: what its users rely on, on private data first."""
+
+import copy
+import pickle
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+dice_ml = pytest.importorskip("dice_ml")
+import pandas as pd  # noqa: E402
+import torch  # noqa: E402
+from dice_ml.counterfactual_explanations import CounterfactualExplanations  # noqa: E402
+from dice_ml.diverse_counterfactuals import CounterfactualExamples  # noqa: E402
+from dice_ml.explainer_interfaces.dice_random import DiceRandom  # noqa: E402
+from dice_ml.explainer_interfaces.explainer_base import ExplainerBase  # noqa: E402
+from raiutils.exceptions import UserConfigValidationException  # noqa: E402
+from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder  # noqa: E402
+
+from ntdcfe import AtMost, Causal, SearchSettings  # noqa: E402
+from ntdcfe_plugins.dice import NTDCFE, Dice, NoCounterfactualsFound, SeriesColumns, register  # noqa: E402
+
+FAST = SearchSettings(max_queries=300, max_calls=8)
+RANGES = {"age": [18, 80], "income": [0.0, 150.0], "job": ["clerk", "nurse", "pilot"], "own": ["yes", "no"]}
+PRECISION = {"income": ["float", 1]}
+
+
+class Scored:
+    """A model that thinks in columns: fast, and with labels of any kind."""
+
+    def __init__(self, score, classes=("bad", "good")):
+        self.score, self.classes_ = score, np.array(classes)
+
+    def predict_proba(self, X):
+        score = np.asarray(self.score(X), dtype=float)
+        if score.ndim == 1:
+            score = np.column_stack([-score, score])
+        powers = np.exp(score - score.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
+
+    def predict(self, X):
+        return np.asarray(self.score(X), dtype=float)
+
+
+def worth(X):
+    return X["age"] / 20 + X["income"] / 10 + 2.0 * (X["job"] == "nurse") + (X["own"] == "yes") - 8
+
+
+def three_classes(X):
+    return np.column_stack([-worth(X), np.full(len(X), 0.3), worth(X) - 2])
+
+
+def private(**params):
+    return dice_ml.Data(
+        features=copy.deepcopy(RANGES), outcome_name="ok", type_and_precision=copy.deepcopy(PRECISION), **params
+    )
+
+
+def public(n=300):
+    frame = applicants(n)
+    frame["ok"] = (worth(frame) > 0).astype(int)
+    return dice_ml.Data(dataframe=frame, continuous_features=["age", "income"], outcome_name="ok")
+
+
+def applicants(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, n),
+            "income": rng.normal(30, 10, n).clip(0).round(1),
+            "job": rng.choice(RANGES["job"], n),
+            "own": rng.choice(RANGES["own"], n),
+        }
+    )
+
+
+def poor(n):
+    frame = applicants(200)
+    return frame[worth(frame) < -1].head(n).reset_index(drop=True)
+
+
+def model(score=worth, classes=("bad", "good"), model_type="classifier"):
+    return dice_ml.Model(model=Scored(score, classes), backend="sklearn", model_type=model_type)
+
+
+def explainer(data=None, m=None, **options):
+    return NTDCFE(data or private(), m or model(), **{"settings": FAST, **options})
+
+
+def rows_of(explanations):
+    return [example.final_cfs_df for example in explanations.cf_examples_list]
+
+
+@pytest.mark.parametrize("data", [private, public])
+def test_binary_with_text_labels(data):
+    queries = poor(3)
+    before = queries.copy()
+    explanations = explainer(data()).generate_counterfactuals(queries, 4)
+    pd.testing.assert_frame_equal(queries, before)
+    for i, example in enumerate(explanations.cf_examples_list):
+        rows = example.final_cfs_df
+        assert len(rows) == 4
+        assert not rows.duplicated().any()
+        assert (rows["ok"] == "good").all()
+        assert (worth(rows) > 0).all()
+        assert example.new_outcome == "good"
+        assert (rows.dtypes[queries.columns] == queries.dtypes).all()
+        pd.testing.assert_frame_equal(
+            example.test_instance_df.drop(columns="ok"), queries.iloc[[i]].reset_index(drop=True)
+        )
+        assert example.test_instance_df["ok"].tolist() == ["bad"]
+        pd.testing.assert_frame_equal(rows, example.final_cfs_df_sparse)
+        told = example.counterfactual
+        assert told.prediction == "good"
+        assert told.sparsity == len(told.changes) == (rows[queries.columns].iloc[0] != queries.iloc[i]).sum()
+        assert "For good instead" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("desired", "allowed"), [(2, {"top"}), ("top", {"top"}), (np.int64(1), {"fair"}), ("opposite", {"fair", "top"})]
+)
+def test_multiclass(desired, allowed):
+    m = model(three_classes, ("low", "fair", "top"))
+    explanations = explainer(m=m).generate_counterfactuals(poor(2), 3, desired_class=desired)
+    for example in explanations.cf_examples_list:
+        assert set(example.final_cfs_df["ok"]) <= allowed
+        assert example.new_outcome == ("not low" if desired == "opposite" else next(iter(allowed)))
+    assert CounterfactualExplanations.from_json(explanations.to_json()) == explanations
+
+
+def test_a_class_is_an_index_before_it_is_a_label():
+    m = model(three_classes, (1, 2, 3))
+    with pytest.warns(UserWarning, match="taken as an index, as in DiCE: class 2"):
+        rows = rows_of(explainer(m=m).generate_counterfactuals(poor(1), 2, desired_class=1))[0]
+    assert set(rows["ok"]) == {2}
+    assert set(rows_of(explainer(m=m).generate_counterfactuals(poor(1), 2, desired_class=3))[0]["ok"]) == {3}
+    with pytest.raises(UserConfigValidationException, match="not present in training data"):
+        explainer(m=m).generate_counterfactuals(poor(1), 2, desired_class=7)
+
+
+@pytest.mark.parametrize(("m", "wanted"), [(model(), "good"), (model(three_classes, ("l", "m", "h")), "h")])
+def test_stopping_threshold_is_the_least_probability(m, wanted):
+    e = explainer(m=m)
+    rows = rows_of(e.generate_counterfactuals(poor(2), 3, desired_class=wanted, stopping_threshold=0.9))
+    for frame in rows:
+        assert (m.model.predict_proba(frame)[:, -1] >= 0.9).all()
+    lax = rows_of(e.generate_counterfactuals(poor(2), 3, desired_class=wanted, stopping_threshold=0.2))
+    assert min(m.model.predict_proba(frame)[:, -1].min() for frame in lax) < 0.9
+
+
+def test_regression_by_range_is_not_rounded():
+    m = model(lambda X: worth(X) / 3, model_type="regressor")
+    explanations = explainer(m=m).generate_counterfactuals(poor(2), 3, desired_range=[0.5, 0.75])
+    for example in explanations.cf_examples_list:
+        outcome = example.final_cfs_df["ok"]
+        np.testing.assert_array_equal(outcome, worth(example.final_cfs_df) / 3)
+        assert outcome.between(0.5, 0.75).all()
+        np.testing.assert_array_equal(example.test_instance_df["ok"], worth(example.test_instance_df) / 3)
+    with pytest.raises(UserConfigValidationException, match="desired_range"):
+        explainer(m=m).generate_counterfactuals(poor(1), 3)
+
+
+def test_sklearn_pipelines():
+    frame = applicants(300)
+    encode = make_column_transformer((OneHotEncoder(), ["job", "own"]), remainder="passthrough")
+    y = np.where(worth(frame) > -2, "good", "bad")
+    forest = make_pipeline(encode, RandomForestClassifier(10, random_state=0)).fit(frame, y)
+    queries = frame[forest.predict(frame) == "bad"].head(2)
+    m = dice_ml.Model(model=forest, backend="sklearn")
+    for rows in rows_of(explainer(m=m).generate_counterfactuals(queries, 2)):
+        assert set(forest.predict(rows[frame.columns])) == {"good"}
+    trees = make_pipeline(encode, RandomForestRegressor(10, random_state=0)).fit(frame, worth(frame))
+    m = dice_ml.Model(model=trees, backend="sklearn", model_type="regressor")
+    for rows in rows_of(explainer(m=m).generate_counterfactuals(queries, 2, desired_range=[0, 9])):
+        np.testing.assert_array_equal(trees.predict(rows[frame.columns]), rows["ok"])
+
+
+class Net(torch.nn.Module):
+    def __init__(self, n_outputs, last):
+        super().__init__()
+        self.n_outputs, self.last = n_outputs, last
+
+    def forward(self, x):
+        score = 4 * (x[:, :2].sum(1, keepdim=True) - 1)  # age and income, scaled to 0 to 1
+        score = score if self.n_outputs == 1 else torch.cat([-score, torch.zeros_like(score), score], 1)
+        return self.last(score)
+
+
+@pytest.mark.parametrize("data", [private, public])
+@pytest.mark.parametrize(
+    ("net", "desired"),
+    [
+        (Net(1, torch.sigmoid), "opposite"),
+        (Net(3, lambda score: score.softmax(1)), 2),
+        (Net(3, lambda logits: logits), 2),
+    ],
+)
+def test_pytorch_classifiers_with_dices_transformer(data, net, desired):
+    d = data()
+    m = dice_ml.Model(model=net, backend="PYT", func="ohe-min-max")
+    query = poor(1).assign(age=18, income=5.0)
+    (rows,) = rows_of(explainer(d, m).generate_counterfactuals(query, 3, desired_class=desired))
+    score = net(torch.tensor(d.get_ohe_min_max_normalized_data(rows[list(RANGES)]).to_numpy(float)))
+    says = score[:, 0] > 0.5 if net.n_outputs == 1 else score.argmax(1) == 2
+    assert says.all()
+    assert set(rows["ok"]) == {1 if net.n_outputs == 1 else 2}
+
+
+def test_pytorch_regression():
+    m = dice_ml.Model(model=Net(1, lambda s: s), backend="PYT", func="ohe-min-max", model_type="regressor")
+    (rows,) = rows_of(explainer(m=m).generate_counterfactuals(poor(1), 3, desired_range=[0.5, 1.0]))
+    assert rows["ok"].between(0.5, 1.0).all()
+
+
+@pytest.mark.parametrize("form", ["frame", "dict", "dicts", "list", "lists", "frames", "other order"])
+def test_every_form_of_query(form):
+    frame = poor(1)
+    row = frame.iloc[0].to_dict()
+    queries = {
+        "frame": frame,
+        "dict": row,
+        "dicts": [row, row],
+        "list": list(row.values()),
+        "lists": [list(row.values())] * 2,
+        "frames": [frame, frame],
+        "other order": frame[list(row)[::-1]],
+    }[form]
+    explanations = explainer().generate_counterfactuals(queries, 2)
+    assert len(explanations.cf_examples_list) == (2 if form in ("dicts", "lists", "frames") else 1)
+    for rows in rows_of(explanations):
+        assert len(rows) == 2
+        assert (worth(rows) > 0).all()
+    recovered = CounterfactualExplanations.from_json(explanations.to_json()).cf_examples_list[0]
+    assert recovered.final_cfs_df.to_dict() == explanations.cf_examples_list[0].final_cfs_df.to_dict()
+    assert recovered.test_instance_df["income"].tolist() == frame["income"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (poor(1).assign(ok="good"), "present in query instance"),
+        (poor(1).assign(hat=1), "not present in training data"),
+        (poor(1).drop(columns="job"), r"lacks features \['job'\]"),
+        (poor(0), "at least one row"),
+        (poor(1).assign(job="king"), "has a value outside the dataset: 'king'"),
+    ],
+)
+def test_queries_that_do_not_fit(query, message):
+    with pytest.raises(ValueError, match=message):
+        explainer().generate_counterfactuals(query, 1)
+    with pytest.raises(UserConfigValidationException, match="missing values"):
+        explainer().generate_counterfactuals(poor(1).assign(income=np.nan), 1)
+
+
+def test_precision_is_the_querys_where_private_data_was_not_told():
+    ranges = {"a": [0, 10], "b": [0, 10], "c": [0.0, 10.0]}
+    data = dice_ml.Data(features=ranges, outcome_name="y")  # DiCE takes all of them for whole numbers
+    m = model(lambda X: X["a"] + X["b"] + X["c"] - 20, (0, 1))
+    e = explainer(data, m)
+    (rows,) = rows_of(e.generate_counterfactuals({"a": 1, "b": 1.5, "c": 2.0}, 3))
+    assert rows["a"].dtype.kind == "i"
+    assert (rows[["b", "c"]] % 1 != 0).to_numpy().any()
+    assert rows["c"].max() > 2
+
+
+def test_numbers_that_dice_misreads():
+    features = {"code": [1, 2, 3], "size": [np.int64(0), np.int64(9)], "flag": [True, False]}
+    data = dice_ml.Data(features=features, outcome_name="y")
+    m = model(lambda X: 2.0 * (X["code"] == 3) + X["size"] / 9 + X["flag"] - 1.9, (0, 1))
+    query = pd.DataFrame({"code": [1], "size": [4], "flag": [False]})
+    (rows,) = rows_of(explainer(data, m).generate_counterfactuals(query, 5))
+    assert set(rows["code"]) <= {1, 2, 3}
+    assert rows["size"].between(0, 9).all()
+    assert (rows.dtypes[query.columns] == query.dtypes).all()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "category", "object", "int-category"])
+def test_integer_coded_categories_of_public_data(dtype):
+    frame = pd.DataFrame({"code": [0, 1, 2] * 10, "size": np.arange(30), "y": [0, 1] * 15})
+    data = dice_ml.Data(dataframe=frame, continuous_features=["size"], outcome_name="y")
+    m = model(lambda X: 2.0 * (X["code"].astype(int) == 2) - 1, (0, 1))
+    code = pd.Series(["0"] if dtype in ("category", "object") else [0])
+    query = pd.DataFrame({"code": code.astype({"int-category": "category"}.get(dtype, dtype)), "size": [3]})
+    (rows,) = rows_of(explainer(data, m).generate_counterfactuals(query, 1))
+    assert rows["code"].astype(int).tolist() == [2]
+    if dtype in ("int64", "object"):
+        assert rows["code"].dtype == query["code"].dtype
+
+
+def test_a_query_outside_its_range():
+    query = poor(1).assign(age=15)
+    e = explainer(features={"income": {"weight": 0.01}})
+    (rows,) = rows_of(e.generate_counterfactuals(query, 1))
+    assert rows["age"].tolist() == [15]  # the data's own range: left alone
+    (rows,) = rows_of(e.generate_counterfactuals(query, 1, permitted_range={"age": [30, 40], "job": ["pilot"]}))
+    assert rows["age"].between(30, 40).all()  # asked for: held
+    assert set(rows["job"]) == {"pilot"}
+    with pytest.raises(ValueError, match="age is outside the permitted range and isn't allowed to vary"):
+        e.generate_counterfactuals(query, 1, permitted_range={"age": [30, 40]}, features_to_vary=["income"])
+
+
+def test_moving_a_query_into_a_range_takes_its_effects_along():
+    rule = Causal("income", "age", lambda age: age / 2)
+    (rows,) = rows_of(
+        explainer(constraints=[rule]).generate_counterfactuals(
+            poor(1).assign(age=20), 2, permitted_range={"age": [40, 80]}, features_to_vary=["age", "job"]
+        )
+    )
+    np.testing.assert_array_equal(rows["income"], (rows["age"] / 2).round(1))
+
+
+def test_beyond_dice():
+    rules = [AtMost("income", "age"), Causal("income", "age", lambda age: age * 0.75)]
+    e = explainer(constraints=rules[:1], features={"age": {"direction": "rise"}, "job": {"role": "immutable"}})
+    for i, rows in enumerate(rows_of(e.generate_counterfactuals(poor(3), 3))):
+        assert (rows["income"] <= rows["age"]).all()
+        assert (rows["age"] >= poor(3)["age"][i]).all()
+        assert set(rows["job"]) == {poor(3)["job"][i]}
+    (rows,) = rows_of(explainer(constraints=rules[1:]).generate_counterfactuals(poor(1), 3, features_to_vary=["age"]))
+    np.testing.assert_array_equal(rows["income"], (rows["age"] * 0.75).round(1))
+    with pytest.raises(UserConfigValidationException, match="hat"):
+        explainer(features={"hat": {"role": "immutable"}})
+    with pytest.raises(UserConfigValidationException, match=r"job.*scale"):
+        explainer(features={"job": {"scale": 2}}).generate_counterfactuals(poor(1), 1)
+
+
+def test_plausible_rows_only():
+    e = explainer(plausible=lambda rows: rows["income"] < 60)
+    for rows in rows_of(e.generate_counterfactuals(poor(2), 3)):
+        assert (rows["income"] < 60).all()
+
+
+def test_nothing_found_says_how_near_it_came():
+    with pytest.raises(NoCounterfactualsFound, match=r"No counterfactuals found for any.*Reason: ") as raised:
+        explainer().generate_counterfactuals(poor(2), 2, permitted_range={"age": [18, 60]}, features_to_vary=["age"])
+    for i, example in enumerate(raised.value.explanations.cf_examples_list):
+        assert example.final_cfs_df is None
+        assert example.reason
+        assert worth(example.near_miss_df)[0] > worth(poor(2))[i]
+        assert example.near_miss_df["ok"].tolist() == ["bad"]
+    mixed = pd.concat([poor(1), poor(1).assign(age=50, income=40.0)], ignore_index=True)
+    with pytest.warns(UserWarning, match=r"fewer than 2 counterfactuals were found for queries \[0\]"):
+        explanations = explainer().generate_counterfactuals(mixed, 2, features_to_vary=["age"])
+    first, second = explanations.cf_examples_list
+    assert first.final_cfs_df is None
+    assert len(second.final_cfs_df) == 2
+    assert second.reason == ""
+    assert CounterfactualExplanations.from_json(explanations.to_json()) == explanations
+
+
+def test_queries_that_are_as_desired_get_others_that_are():
+    rich = poor(1).assign(income=120.0)
+    with pytest.warns(UserWarning, match=r"queries \[0\] already are as desired"):
+        (rows,) = rows_of(explainer().generate_counterfactuals(rich, 5, desired_class=1))
+    assert len(rows) == 5
+    assert (worth(rows) > 0).all()
+    assert not rows.duplicated().any()
+    assert (rows[list(RANGES)] != rich.iloc[0]).any(axis=1).all()
+
+
+def test_zero_counterfactuals():
+    example = explainer()._generate_counterfactuals(poor(1), 0)
+    assert example.final_cfs_df is None
+    with pytest.raises(UserConfigValidationException, match="positive integer"):
+        explainer().generate_counterfactuals(poor(1), 0)
+
+
+def test_fifteen_distinct_ones_for_ten_queries():
+    for rows in rows_of(explainer().generate_counterfactuals(poor(10), 15)):
+        assert len(rows) == 15
+        assert not rows.duplicated().any()
+
+
+def test_budgets_hold():
+    class Counting(Scored):
+        rows = 0
+
+        def predict_proba(self, X):
+            self.rows += len(X)
+            return super().predict_proba(X)
+
+    counting = Counting(worth)
+    e = NTDCFE(private(), dice_ml.Model(model=counting, backend="sklearn"))
+    e.generate_counterfactuals(poor(4), 5, max_queries=200)
+    assert counting.rows <= 4 * 200
+    with pytest.raises(NoCounterfactualsFound, match="budget"):
+        e.generate_counterfactuals(poor(4), 5, max_seconds=1e-9)
+
+
+def test_the_seed_decides():
+    queries = poor(2)
+    one, same, other = (
+        explainer().generate_counterfactuals(queries, 5, random_seed=seed).to_json() for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_arguments_without_meaning_are_named_once():
+    with pytest.warns(UserWarning, match="no effect") as caught:
+        explainer().generate_counterfactuals(
+            poor(1), 1, diversity_weight=5.0, categorical_penalty=0.1, sample_size=100, posthoc_sparsity_param=0.2
+        )
+    (message,) = [str(w.message) for w in caught]
+    assert message.startswith("categorical_penalty, diversity_weight, posthoc_sparsity_param, sample_size: no effect")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explainer().generate_counterfactuals(poor(1), 1, sparsity_weight=2.0, proximity_weight=0.5, random_seed=3)
+    with pytest.raises(UserConfigValidationException, match="proximity_weight"):
+        explainer().generate_counterfactuals(poor(1), 1, proximity_weight=0)
+
+
+def test_a_higher_sparsity_weight_changes_fewer_features():
+    m = model(lambda X: np.minimum(X["age"] / 80, 0.6) + np.minimum(X["income"] / 150, 0.6) - 1.1)
+    few, many = (rows_of(explainer(m=m).generate_counterfactuals(poor(3), 1, sparsity_weight=w)) for w in (5.0, 0.0))
+    changed = [
+        sum((rows[list(RANGES)] != poor(3).iloc[i]).sum(axis=1)[0] for i, rows in enumerate(each))
+        for each in (few, many)
+    ]
+    assert changed[0] <= changed[1]
+
+
+def test_importance_json_and_pictures_on_private_data(capsys, monkeypatch):
+    notebook = types.ModuleType("IPython.display")
+    notebook.display = lambda frame: print(frame.to_string())
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)  # DiCE needs it and does not declare it
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    e = explainer()
+    local = e.local_feature_importance(poor(2), total_CFs=10)
+    assert [set(scores) for scores in local.local_importance] == [set(RANGES)] * 2
+    assert all(0 <= score <= 1 for scores in local.local_importance for score in scores.values())
+    overall = e.global_feature_importance(poor(10), total_CFs=10)
+    assert overall.summary_importance["income"] > 0
+    assert list(overall.summary_importance.values()) == sorted(overall.summary_importance.values(), reverse=True)
+    recovered = CounterfactualExplanations.from_json(overall.to_json())
+    assert recovered == overall
+    assert recovered.summary_importance == overall.summary_importance
+    for version in ("1.0", "2.0"):
+        example = overall.cf_examples_list[0]
+        assert CounterfactualExamples.from_json(example.to_json(version)) == example
+    local.visualize_as_dataframe(show_only_changes=True)
+    local.visualize_as_list()
+    assert "good" in capsys.readouterr().out
+
+
+def test_pickling(tmp_path):
+    e = explainer()
+    explanations = e.generate_counterfactuals(poor(1), 2)
+    e.serialize_explainer(tmp_path / "e.pkl")
+    again = ExplainerBase.deserialize_explainer(tmp_path / "e.pkl").generate_counterfactuals(poor(1), 2)
+    assert again.to_json() == explanations.to_json()
+    assert pickle.loads(pickle.dumps(explanations)).to_json() == explanations.to_json()
+
+
+def test_three_ways_in(monkeypatch):
+    assert isinstance(Dice(private(), model()), NTDCFE)
+    assert isinstance(Dice(private(), model(), method="ntdcfe", settings=FAST), NTDCFE)
+    assert isinstance(Dice(private(), model(), method="random"), DiceRandom)
+    monkeypatch.setattr(dice_ml.dice, "decide", dice_ml.dice.decide)  # undone afterwards
+    with pytest.raises(UserConfigValidationException, match="Unsupported sample strategy"):
+        dice_ml.Dice(private(), model(), method="ntdcfe")
+    register()
+    register()
+    assert isinstance(dice_ml.Dice(private(), model(), method="ntdcfe"), NTDCFE)
+    assert isinstance(dice_ml.Dice(private(), model(), method="random"), DiceRandom)
+
+
+def test_a_series_as_columns():
+    layout = SeriesColumns(12, ["load", "wind"])
+    x = np.random.default_rng(0).normal(size=(12, 2)).round(2)
+    np.testing.assert_array_equal(layout.to_series(layout.to_frame(x))[0], x)
+    shuffled = layout.to_frame(np.stack([x, x + 1]))[layout.columns[::-1]]
+    np.testing.assert_array_equal(layout(shuffled, data_interface=None), np.stack([x, x + 1]))
+    with pytest.raises(ValueError, match="must be"):
+        layout.to_frame(x.T)
+
+    ranges = layout.ranges({"load": [-3.0, 3.0], "wind": [-3.0, 3.0]})
+    data = dice_ml.Data(features=ranges, outcome_name="y", type_and_precision=layout.precisions(2))
+
+    class Late:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            assert X.shape[1:] == (12, 2)
+            p = 1 / (1 + np.exp(-4 * (X[:, -4:, 0].mean(1) - 1)))
+            return np.column_stack([1 - p, p])
+
+    m = dice_ml.Model(model=Late(), backend="sklearn", func=layout)
+    e = NTDCFE(data, m, series=layout, settings=FAST, features={"wind": {"weight": 5.0}})
+    explanations = e.generate_counterfactuals(layout.to_frame(x), 3)
+    found = layout.to_series(explanations.cf_examples_list[0].final_cfs_df)
+    assert (Late().predict_proba(found)[:, 1] > 0.5).all()
+    changed = found[found != x]
+    np.testing.assert_array_equal(changed, changed.round(2))
+    assert (np.abs(changed) <= 3).all()
+    (rows,) = rows_of(e.generate_counterfactuals(layout.to_frame(x), 2, features_to_vary=["load"]))
+    np.testing.assert_array_equal(layout.to_series(rows)[..., 1], np.repeat(x[None, :, 1], 2, 0))
+    late = [f"load_{step}" for step in range(9, 12)]
+    (rows,) = rows_of(e.generate_counterfactuals(layout.to_frame(x), 2, features_to_vary=late))
+    assert (layout.to_series(rows)[:, :9] == x[:9]).all()
+    with pytest.raises(UserConfigValidationException, match="same channels"):
+        e.generate_counterfactuals(layout.to_frame(x), 2, features_to_vary=["load_0", "wind_1"])
+    plain = NTDCFE(data, m, settings=FAST).generate_counterfactuals(
+        layout.to_frame(x), 2
+    )  # column by column works, too
+    assert (Late().predict_proba(layout.to_series(rows_of(plain)[0]))[:, 1] > 0.5).all()
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_500_random_private_problems(block):
+    found = [check_problem(np.random.default_rng(seed)) for seed in range(50 * block, 50 * block + 50)]
+    assert sum(found) >= 25  # some have no solution
+
+
+def solvable(m, frame, ranges, permitted, vary, aim):
+    """Whether the opposite class can be reached, every feature at its best: the models of these problems add up."""
+    before = m.model.predict_proba(frame)[0]
+    wanted = int(before.argmin())
+    for name in ranges if vary == "all" else vary:
+        options = permitted.get(name, ranges[name])
+        if not isinstance(options[0], str):
+            options = [np.ceil(options[0]), np.floor(options[1])]  # on every grid
+            if options[0] > options[1]:
+                continue
+        options = options if name in permitted else [*options, frame[name].iloc[0]]
+        tried = pd.concat([frame.assign(**{name: option}) for option in options])
+        frame = tried.iloc[[m.model.predict_proba(tried)[:, wanted].argmax()]]
+    return m.model.predict_proba(frame)[0, wanted] > aim.get("stopping_threshold", 0.5)
+
+
+def check_problem(rng):
+    """A random table, declared by ranges and categories only, with a random model, permitted ranges and choices."""
+    ranges, precisions, query, weights = {}, {}, {}, {}
+    for i in range(rng.integers(2, 6)):
+        name, kind = f"f{i}", rng.choice(["int", "float", "category"])
+        if kind == "category":
+            ranges[name] = [f"c{k}" for k in range(rng.integers(2, 5))]
+            query[name] = str(rng.choice(ranges[name]))
+            weights[name] = dict(zip(ranges[name], rng.normal(size=len(ranges[name])), strict=True))
+            continue
+        low, width = rng.integers(-20, 20), rng.integers(2, 40)
+        weights[name] = rng.normal() * 3 / width
+        if kind == "int":
+            ranges[name] = [int(low), int(low + width)]
+            query[name] = int(rng.integers(low - 1, low + width + 2))  # sometimes outside
+        else:
+            decimals = int(rng.integers(1, 4))
+            ranges[name], precisions[name] = [low + 0.5, float(low + width)], ["float", decimals]
+            query[name] = float(rng.uniform(low + 0.5, low + width))  # off the grid
+    names = list(ranges)
+    data = dice_ml.Data(features=copy.deepcopy(ranges), outcome_name="y", type_and_precision=dict(precisions))
+    frame = pd.DataFrame([query])
+
+    def score(X):
+        return sum(X[n].map(w).astype(float) if isinstance(w, dict) else X[n] * w for n, w in weights.items())
+
+    start = float(score(frame).iloc[0])
+    regression = rng.random() < 0.3
+    goal = start + rng.choice([-1, 1]) * rng.uniform(0.2, 1.5)
+    if regression:
+        m, aim = model(score, model_type="regressor"), {"desired_range": sorted([goal, goal + np.sign(goal - start)])}
+    else:
+        side = np.sign(goal - start)
+        m, aim = model(lambda X: 4 * side * (score(X) - goal), ("no", "yes")), {"desired_class": "opposite"}
+        if rng.random() < 0.3:
+            aim["stopping_threshold"] = 0.8
+    vary = (
+        "all" if rng.random() < 0.5 else [str(n) for n in rng.choice(names, rng.integers(1, len(names)), replace=False)]
+    )
+    permitted = {}
+    for name in names if vary == "all" else vary:
+        if rng.random() < 0.4:
+            options = ranges[name]
+            if isinstance(options[0], str):
+                permitted[name] = [str(c) for c in rng.permutation(options)[: rng.integers(1, len(options) + 1)]]
+            else:
+                low, high = sorted(rng.uniform(*options, 2))
+                permitted[name] = [int(low), int(high) + 1] if isinstance(options[0], int) else [low, high + 0.2]
+    before = frame.copy()
+    total, seed = int(rng.integers(1, 6)), int(rng.integers(100))
+
+    def explain(settings):
+        return explainer(data, m, settings=settings).generate_counterfactuals(
+            frame, total, permitted_range=copy.deepcopy(permitted), features_to_vary=vary, random_seed=seed, **aim
+        )
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "fewer than|queries .* already are")
+        try:
+            explanations = explain(FAST)
+        except NoCounterfactualsFound:
+            if regression or not solvable(m, frame, ranges, permitted, vary, aim):
+                return False
+            explanations = explain(None)  # the usual budget is enough
+        except ValueError as refused:
+            if "no feature is left" in str(refused) or "isn't allowed to vary" in str(refused):
+                return False
+            raise
+    pd.testing.assert_frame_equal(frame, before)
+    assert data.permitted_range == ranges
+    (example,) = explanations.cf_examples_list
+    rows = example.final_cfs_df
+    cast = data.ensure_consistent_type(rows, frame)
+    pd.testing.assert_frame_equal(rows, cast)
+    assert 1 <= len(rows) <= total
+    assert not rows.duplicated().any()
+    if regression:
+        assert m.model.predict(cast) == pytest.approx(rows["y"].to_numpy(), rel=1e-12)
+        assert rows["y"].between(*aim["desired_range"]).all()
+    else:
+        p = m.model.predict_proba(cast)
+        flipped = int(p[0, 0] < p[0, 1])
+        assert flipped != int(m.model.predict_proba(frame)[0, 1] > 0.5)
+        assert (p[:, flipped] >= aim.get("stopping_threshold", 0.5)).all()
+    for name in names:
+        new, old = rows[name], frame[name].iloc[0]
+        changed = new[new != old]
+        if vary != "all" and name not in vary:
+            assert changed.empty
+        if isinstance(ranges[name][0], str):
+            assert set(new) <= set(permitted.get(name, ranges[name]))
+            continue
+        inside = new if name in permitted else changed
+        assert inside.between(*permitted.get(name, ranges[name])).all()
+        decimals = precisions[name][1] if name in precisions else 0
+        np.testing.assert_array_equal(changed, changed.round(decimals))
+    return True

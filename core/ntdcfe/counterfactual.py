@@ -134,7 +134,7 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
     features, best = environment.features, (job.answers[0] if job.answers else None)
 
     def as_given(state: NDArray[Any]) -> NDArray[Any]:
-        columns = features.decode(state).reshape(original.shape)
+        columns = environment.rows(state).reshape(original.shape)
         return columns.copy() if columns is state or columns.base is state else columns
 
     def outcome(prediction: Prediction | None) -> Any:

@@ -192,7 +192,7 @@ class Driver:
 
     def _ask(self, jobs: Sequence[Job], states: Sequence[NDArray[Any]]) -> list[Prediction]:
         """Predictions of each job's states ``(n, K, F)``, in one call for all."""
-        rows = np.concatenate([job.search.environment.features.decode(s) for job, s in zip(jobs, states, strict=True)])
+        rows = np.concatenate([job.search.environment.rows(s) for job, s in zip(jobs, states, strict=True)])
         calls = self.predictor.n_calls
         prediction = self.predictor(rows[:, 0] if self.static else rows)
         calls = self.predictor.n_calls - calls

@@ -101,9 +101,10 @@ class CounterfactualExplainer:
     --------
     >>> from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
     >>> from sktime.datasets import load_unit_test
+    >>> from sktime.dists_kernels import FlatDist, ScipyDist
     >>> from ntdcfe_plugins.sktime import CounterfactualExplainer
     >>> X, y = load_unit_test(split="train", return_type="numpy3D")
-    >>> clf = KNeighborsTimeSeriesClassifier(distance="euclidean").fit(X, y)
+    >>> clf = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist())).fit(X, y)
     >>> result = CounterfactualExplainer(clf, random_state=0).explain(X[:2], target="other", max_queries=500)
     >>> result
     CounterfactualResult(2 instances, 2 valid)
@@ -300,10 +301,11 @@ class CounterfactualClassifier(_ExplainingModel, BaseClassifier):  # type: ignor
     --------
     >>> from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
     >>> from sktime.datasets import load_unit_test
+    >>> from sktime.dists_kernels import FlatDist, ScipyDist
     >>> from sktime.transformations.exponent import ExponentTransformer
     >>> from ntdcfe_plugins.sktime import CounterfactualClassifier
     >>> X, y = load_unit_test(split="train")
-    >>> knn = KNeighborsTimeSeriesClassifier(distance="euclidean")
+    >>> knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))
     >>> clf = ExponentTransformer(2) * CounterfactualClassifier(knn, random_state=0)
     >>> clf = clf.fit(X, y)
     >>> clf.explain(X.iloc[:2], target="2", max_queries=500)
@@ -350,11 +352,12 @@ class CounterfactualClassifier(_ExplainingModel, BaseClassifier):  # type: ignor
         """Parameters that sktime's checks try."""
         from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
         from sktime.classification.dummy import DummyClassifier
+        from sktime.dists_kernels import FlatDist, ScipyDist
 
         return [
             {"classifier": DummyClassifier(), "random_state": 0},
             {
-                "classifier": KNeighborsTimeSeriesClassifier(distance="euclidean", n_neighbors=2),
+                "classifier": KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()), n_neighbors=2),
                 "settings": SearchSettings(max_queries=200),
                 "random_state": 42,
                 "backend": "threading",
@@ -384,10 +387,11 @@ class CounterfactualRegressor(_ExplainingModel, BaseRegressor):  # type: ignore[
     Examples
     --------
     >>> from sktime.datasets import load_unit_test
+    >>> from sktime.dists_kernels import FlatDist, ScipyDist
     >>> from sktime.regression.distance_based import KNeighborsTimeSeriesRegressor
     >>> from ntdcfe_plugins.sktime import CounterfactualRegressor
     >>> X, y = load_unit_test(split="train")
-    >>> knn = KNeighborsTimeSeriesRegressor(distance="euclidean", n_neighbors=3)
+    >>> knn = KNeighborsTimeSeriesRegressor(distance=FlatDist(ScipyDist()), n_neighbors=3)
     >>> reg = CounterfactualRegressor(knn, random_state=0).fit(X, y.astype(float))
     >>> reg.explain(X.iloc[:2], target=(1.6, None), max_queries=500)  # at least 1.6
     CounterfactualResult(2 instances, 2 valid)
@@ -421,13 +425,14 @@ class CounterfactualRegressor(_ExplainingModel, BaseRegressor):  # type: ignore[
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
         """Parameters that sktime's checks try."""
+        from sktime.dists_kernels import FlatDist, ScipyDist
         from sktime.regression.distance_based import KNeighborsTimeSeriesRegressor
         from sktime.regression.dummy import DummyRegressor
 
         return [
             {"regressor": DummyRegressor(), "random_state": 0},
             {
-                "regressor": KNeighborsTimeSeriesRegressor(distance="euclidean", n_neighbors=2),
+                "regressor": KNeighborsTimeSeriesRegressor(distance=FlatDist(ScipyDist()), n_neighbors=2),
                 "settings": SearchSettings(max_queries=200),
                 "random_state": 42,
             },
@@ -459,10 +464,11 @@ class CounterfactualTransformer(_Explaining, BaseTransformer):  # type: ignore[m
     --------
     >>> from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
     >>> from sktime.datasets import load_unit_test
+    >>> from sktime.dists_kernels import FlatDist, ScipyDist
     >>> from ntdcfe import SearchSettings
     >>> from ntdcfe_plugins.sktime import CounterfactualTransformer
     >>> X, y = load_unit_test(split="train")
-    >>> knn = KNeighborsTimeSeriesClassifier(distance="euclidean")
+    >>> knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))
     >>> trafo = CounterfactualTransformer(knn, settings=SearchSettings(max_queries=500), random_state=0)
     >>> trafo = trafo.fit(X, y)
     >>> Xt = trafo.transform(X.iloc[:3])
@@ -515,9 +521,10 @@ class CounterfactualTransformer(_Explaining, BaseTransformer):  # type: ignore[m
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
         """Parameters that sktime's checks try."""
         from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
+        from sktime.dists_kernels import FlatDist, ScipyDist
 
         quick = SearchSettings(max_queries=200, max_calls=20)
-        knn = KNeighborsTimeSeriesClassifier(distance="euclidean", n_neighbors=1)
+        knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()), n_neighbors=1)
         return [
             {"estimator": knn, "settings": quick, "random_state": 0},
             {"estimator": knn, "target": 1, "settings": quick, "random_state": 42},

@@ -164,7 +164,7 @@ class Nested(Panel):
     """``nested_univ``: a DataFrame with a series in every cell."""
 
     def __init__(self, X: pd.DataFrame) -> None:
-        first = [np.asarray(cell).dtype for cell in X.iloc[0]]
+        first = [cell.dtype for cell in X.iloc[0]]
         super().__init__(X, X.columns, first, X.index)
 
     def _read(self) -> Sequence[Any]:
@@ -172,7 +172,7 @@ class Nested(Panel):
         for name, row in zip(self.index, self.container.itertuples(index=False), strict=True):
             if len({len(cell) for cell in row}) > 1:
                 raise InvalidInputError(f"the channels of instance {name!r} must have one length.")
-            series.append(np.column_stack([np.asarray(cell, float) for cell in row]))
+            series.append(np.column_stack([cell.to_numpy(float) for cell in row]))
         return series
 
     def filled(self, series: Sequence[Series]) -> Any:
@@ -186,8 +186,7 @@ class Nested(Panel):
         for j in range(like.shape[1]):
             cells = np.empty(len(like), dtype=object)
             for i, old in enumerate(like.iloc[:, j]):
-                values = _written(np.asarray(old), series[i][:, j])
-                cells[i] = pd.Series(values, old.index, name=old.name) if isinstance(old, pd.Series) else values
+                cells[i] = pd.Series(_written(old.to_numpy(), series[i][:, j]), old.index, name=old.name)
             columns[j] = pd.Series(cells, index=like.index)
         return pd.DataFrame(columns).set_axis(like.columns, axis=1)
 
@@ -232,7 +231,7 @@ def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
     if isinstance(X, pd.DataFrame):
         if X.index.nlevels == 2:
             return MultiIndexed(X), _same
-        if X.index.nlevels == 1 and isinstance(X.iloc[0, 0], (pd.Series, np.ndarray)):
+        if X.index.nlevels == 1 and isinstance(X.iloc[0, 0], pd.Series):
             return Nested(X), _same
         if X.index.nlevels == 1:
             return (Wide(X), _same) if tabular else (FrameList([X]), _only)

@@ -248,6 +248,9 @@ def _typed(feature: Feature, dtype: Any) -> Feature:
         return feature
     if dtype.kind == "b":
         return Discrete(name=feature.name, role=feature.role, weight=feature.weight, values=(0, 1))
-    if dtype.kind == "u" and feature.bounds is None:
-        feature = replace(feature, bounds=(0, None))
+    if dtype.kind in "iu" and feature.bounds is None:
+        # Wider types have room on both sides, and a unit taken from their range would be far too coarse.
+        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
+        narrow = (int(limits.min), int(limits.max)) if limits.bits == 8 else None
+        feature = replace(feature, bounds=narrow or ((0, None) if dtype.kind == "u" else None))
     return replace(feature, precision=min(feature.precision or 0, 0)) if dtype.kind in "iu" else feature

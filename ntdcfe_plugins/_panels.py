@@ -34,7 +34,11 @@ class Panel(ABC):
         Of the D columns.
     index : pandas.Index
         Of the instances.
+    alike : bool
+        Whether its instances differ in their values only, so that one call can ask about several.
     """
+
+    alike = False
 
     def __init__(self, container: Any, names: Sequence[Any], dtypes: Sequence[Any], index: Any) -> None:
         self.container = container
@@ -86,6 +90,8 @@ class Panel(ABC):
 class Numpy3D(Panel):
     """``numpy3D``: an array (instance, channel, time)."""
 
+    alike = True
+
     def __init__(self, X: NDArray[Any]) -> None:
         super().__init__(X, [f"channel {j}" for j in range(X.shape[1])], [X.dtype] * X.shape[1], range(len(X)))
 
@@ -103,6 +109,8 @@ class Numpy3D(Panel):
 class NumpyFlat(Panel):
     """``numpyflat``: an array (instance, time) of one channel."""
 
+    alike = True
+
     def __init__(self, X: NDArray[Any]) -> None:
         super().__init__(X, ["value"], [X.dtype], range(len(X)))
 
@@ -118,6 +126,8 @@ class NumpyFlat(Panel):
 
 class Wide(Panel):
     """A table with an instance a row and a step a column, as scikit-learn takes it."""
+
+    alike = True
 
     def __init__(self, X: pd.DataFrame) -> None:
         super().__init__(X, ["value"], [np.result_type(*X.dtypes)], X.index)

@@ -20,7 +20,7 @@ from sktime.utils.parallel import parallelize
 
 from ntdcfe import NTDCFE, Continuous, Counterfactual, Discrete, Feature, Features, InvalidInputError, Target
 from ntdcfe.predictor import Prediction
-from ntdcfe_plugins._panels import NumpyFlat, Panel, Wide, as_numpy3D, as_numpyflat
+from ntdcfe_plugins._panels import Panel, as_numpy3D
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime import CounterfactualExplainer
@@ -109,7 +109,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Format:
-    """How the model is asked: rows as "numpy3D", "numpyflat" or in the "own" container of an instance."""
+    """How the model is asked: rows as "numpy3D", or in the "own" container of an instance."""
 
     rows: str
     method: str
@@ -150,26 +150,24 @@ class Run:
     def cheapest_formats(self, present: Prediction) -> dict[int, Format]:
         """For every instance the cheapest way to ask that gives the prediction of the user's own container."""
         model, panel = self.explainer.model, self.panel
-        formats = {}
+        formats = dict.fromkeys(range(len(panel)), Format("own", model.method))
+        if panel.alike:
+            return formats
+        expected = present.outcomes if present.probabilities is None else present.probabilities
         for group in self._by_length(range(len(panel))):
             rows = np.stack([panel.series[i] for i in group])
-            for name in ("numpy3D", "numpyflat") if isinstance(panel, NumpyFlat) else ("numpy3D",):
-                try:
-                    answer = getattr(model.estimator, model.method)(_SHAPES[name](panel.held(rows)))
-                except Exception:  # whatever a model says to a container it does not take
-                    continue
-                expected = present.outcomes if present.probabilities is None else present.probabilities
-                if _alike(np.asarray(answer), expected[group]):
-                    formats.update(dict.fromkeys(group, Format(name, model.method)))
-                    break
-            else:
-                formats.update(dict.fromkeys(group, Format("own", model.method)))
+            try:
+                answer = getattr(model.estimator, model.method)(as_numpy3D(panel.held(rows)))
+            except Exception:  # whatever a model says to a container that it does not take
+                continue
+            if _same(np.asarray(answer), expected[group]):
+                formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
         return formats
 
     def explain(self, which: Sequence[int], formats: Mapping[int, Format]) -> list[Counterfactual]:
         """The counterfactuals of those instances, in order."""
         explainer = self.explainer
-        shared = [i for i in which if formats[i].rows != "own" or isinstance(self.panel, Wide)]
+        shared = [i for i in which if self.panel.alike or formats[i].rows != "own"]
         groups = [*self._by_length(shared), *([i] for i in which if i not in set(shared))]
         if explainer.backend is not None:
             n_jobs = effective_n_jobs(dict(explainer.backend_params or {}).get("n_jobs", -1))
@@ -191,7 +189,7 @@ class Run:
     def _engine(self, i: int, way: Format, seed: int) -> NTDCFE:
         """The engine for instance `i` and those that are asked about in the same way."""
         explainer, model, panel = self.explainer, self.explainer.model, self.panel
-        shape = functools.partial(panel.variations, i) if way.rows == "own" else _SHAPES[way.rows]
+        shape = functools.partial(panel.variations, i) if way.rows == "own" else as_numpy3D
         labels_only = way.method == "predict"
         return NTDCFE(
             Query(getattr(model.estimator, way.method), panel.held, shape),
@@ -206,9 +204,6 @@ class Run:
         )
 
 
-_SHAPES: dict[str, Callable[[NDArray[Any]], Any]] = {"numpy3D": as_numpy3D, "numpyflat": as_numpyflat}
-
-
 def _explain_group(task: tuple[NTDCFE, list[NDArray[Any]], list[int]], meta: dict[str, Any]) -> list[Counterfactual]:
     """The counterfactuals of series of one length."""
     engine, series, which = task
@@ -217,7 +212,7 @@ def _explain_group(task: tuple[NTDCFE, list[NDArray[Any]], list[int]], meta: dic
     return engine.explain_batch(np.stack(series), targets, max_seconds=left, **meta["limits"])
 
 
-def _alike(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
+def _same(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
     if expected.dtype.kind == "f":
         return answer.shape == expected.shape and np.allclose(answer, expected, rtol=SAME, atol=SAME)
     return np.array_equal(answer, expected)

@@ -161,7 +161,7 @@ class Batch:
         return {
             "target": targets[0] if len(set(targets)) == 1 else targets,
             **{name: value for name, value in settings.items() if name not in OPERATIONAL},
-            **{name: plain(getattr(explainer, name)) for name in ("seed", "output", "classes")},
+            **{name: plain(getattr(explainer, name)) for name in ("seed", "output", "classes", "missing")},
             **{
                 f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)
             },

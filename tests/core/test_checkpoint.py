@@ -287,3 +287,18 @@ def test_ctrl_c_returns_what_is_there(path):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert 0 < int(output) <= 40
+
+
+def test_missing_cells_come_back_missing(tmp_path):
+    x = np.full((1, 8, 2), -0.5)
+    x[0, 2, 1] = np.nan
+
+    def predict(X):
+        return (np.nanmean(X[:, :, 1], axis=1) > 0).astype(int)
+
+    explainer = NTDCFE(predict, settings=SearchSettings(max_queries=400, max_calls=10), missing="fixed")
+    (first,) = explainer.explain_batch(x, 1, checkpoint=tmp_path / "run.jsonl")
+    (again,) = explainer.explain_batch(x, 1, checkpoint=tmp_path / "run.jsonl")
+    np.testing.assert_array_equal(first.x, again.x)
+    assert np.isnan(again.x[2, 1])
+    assert list(map(str, first.changes)) == list(map(str, again.changes))

@@ -77,20 +77,22 @@ def is_factory(explainer: Any) -> bool:
     return bool(parameters) and parameters[0] == "predict"
 
 
-def calling(explainer: Any, predict: Callable[[Array], Any]) -> Call:
+def calling(explainer: Any, predict: Callable[[Array], Any] | None, classes: Array | None) -> Call:
     """The one face of any explainer: a question in, counterfactuals out (valid or not, possibly none).
 
     Parameters
     ----------
     explainer : object
-    predict : callable
-        The model that our own engine is asked with.
+    predict : callable, optional
+        The model that our own engine is asked with, if it was not built with it.
+    classes : array (C,), optional
+        Labels of the model's probability columns, for our own engine if it was not told.
     """
     if isinstance(explainer, Flat):
-        inner = calling(explainer.explainer, predict)
+        inner = calling(explainer.explainer, predict, classes)
         return lambda q: inner(Question(q.x.ravel(), q.target, q.label, q.class_index, q.n, q.max_seconds))
     if isinstance(explainer, NTDCFE):
-        return _engine(explainer, predict)
+        return _engine(explainer, predict, classes)
     if hasattr(explainer, "generate_counterfactuals"):
         return _dice(explainer)
     if hasattr(explainer, "explain"):
@@ -103,10 +105,13 @@ def calling(explainer: Any, predict: Callable[[Array], Any]) -> Call:
     )
 
 
-def _engine(explainer: NTDCFE, predict: Callable[[Array], Any]) -> Call:
+def _engine(explainer: NTDCFE, predict: Callable[[Array], Any] | None, classes: Array | None) -> Call:
     ours = copy.copy(explainer)
-    ours.predict = predict
-    return lambda q: _arrays(ours.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds or None), q.n)
+    if predict is not None:
+        ours.predict = predict
+    if ours.classes is None:
+        ours.classes = classes
+    return lambda q: _arrays(ours.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
 
 
 def _alibi(explainer: Any) -> Call:

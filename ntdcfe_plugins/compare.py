@@ -433,19 +433,21 @@ def results(
     with tqdm(total=len(explainers) * len(X), unit="explanation", disable=not progress) as bar:
         for name, explainer in explainers.items():
             bar.set_description(name)
-            call, counts, why = _built(explainer, model, fits, name)
+            call, counts, why = _built(explainer, model, asker.columns, fits, name)
             for i in range(len(X)):
                 yield asker.result(name, i, call, counts, why, judge)
                 bar.update()
 
 
-def _built(explainer: Any, model: CountedModel, fits: dict[str, Cost], name: str) -> tuple[Call | None, bool, str]:
+def _built(
+    explainer: Any, model: CountedModel, classes: Array | None, fits: dict[str, Cost], name: str
+) -> tuple[Call | None, bool, str]:
     """How to call an explainer, whether its questions to the model are counted for sure, or why it failed."""
     factory = is_factory(explainer)
     rows, calls, started = model.n_rows, model.n_calls, time.perf_counter()
     try:
         made = explainer(model) if factory else explainer
-        call = calling(made, model)
+        call = calling(made, None if factory else model, classes)
     except Exception as error:
         return None, False, f"could not be built: {_said(error)}"
     fits[name] = (
@@ -472,6 +474,11 @@ class _Asker:
         if not self.target.regression and not self.model.knows_classes:
             wanted = np.asarray(getattr(self.target, "wanted", ()))
             self.model.classes_ = np.unique(np.concatenate([np.asarray(self.present.outcomes), wanted]))
+
+    @property
+    def columns(self) -> Array | None:
+        """Labels of the probability columns, None if there are no probabilities."""
+        return None if self.present.probabilities is None else self.model.classes_
 
     def question(self, i: int) -> Question:
         """About instance `i`."""
@@ -502,7 +509,7 @@ class _Asker:
         try:
             answers = call(self.question(i))
         except TimeLimitError:
-            row |= {"status": "time limit", "note": f"stopped after {self.max_seconds:g} s"}
+            row |= {"status": "time limit", "note": f"stopped after {time.perf_counter() - wall:.1f} s"}
         except Exception as error:
             row["note"] = _said(error)
         else:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Continuous, Counterfactual, Feature, Features, InvalidInputError
 from ntdcfe.scale import units_of
+from ntdcfe_plugins._scores import cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +145,6 @@ def _static(
     """A track a changed feature: where it was, where it goes, and what else it could be."""
     plt = _pyplot()
     shown = changed[: max(max_features, 12)]
-    units = units_of(before, cf.features)
     figure, axis = plt.subplots(figsize=(7, 1.3 + 0.62 * max(len(shown), 1)), layout="constrained")
     for row, i in enumerate(shown):
         feature, (old, new) = cf.features[i], (before[0, i], after[0, i])
@@ -157,7 +157,7 @@ def _static(
                 if value not in (old, new):
                     axis.text(place, row + 0.2, feature.describe(value), ha="center", va="top", fontsize=8, color="0.5")
         else:
-            low, high = _track(feature, old, new, float(units[i]))
+            low, high = _track(feature, old, new)
             start, end = (old - low) / (high - low), (new - low) / (high - low)
             for place, value in ((0, low), (1, high)):
                 if abs(place - start) > 0.12:  # else it would run into the old value
@@ -180,12 +180,12 @@ def _static(
     return figure
 
 
-def _track(feature: Feature, old: float, new: float, unit: float) -> tuple[float, float]:
+def _track(feature: Feature, old: float, new: float) -> tuple[float, float]:
     """From where to where the track of a number goes: its bounds if they are near enough, else around the change."""
-    reach = max(2 * unit, abs(new - old))
+    reach = 1.5 * abs(new - old)
     low, high = min(old, new) - reach, max(old, new) + reach
     if isinstance(feature, Continuous):
-        near = 4 * reach  # a bound far away would squeeze the change to a point
+        near = 8 * reach  # a bound far away would squeeze the change to a point
         bottom, top = feature.limits
         low = bottom if low - near <= bottom <= min(old, new) else low
         high = top if max(old, new) <= top <= high + near else high
@@ -211,7 +211,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     best = [update.best_proximity for update in cf.history]
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     axes[0].plot(rows, share, color=COLOURS[0], marker=MARKERS[0], markersize=4)
-    axes[0].set(ylabel="successful episodes, %", ylim=(-3, 103), title="the policy learns")
+    axes[0].set(ylabel="successful episodes, %", ylim=(-3, 103), title="episodes that reach the target")
     axes[1].plot(rows, best, color=COLOURS[1], linestyle=STYLES[1], marker=MARKERS[1], markersize=4, label="episodes")
     if cf.x is not None and cf.n_queries > rows[-1]:
         axes[1].plot(
@@ -223,7 +223,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
         axes[1].set_yscale("log")
         _plain_ticks(axes[1].yaxis)
         axes[1].legend(fontsize=9, frameon=False)
-    axes[1].set(ylabel="best proximity (L1)", title="the answer comes nearer")
+    axes[1].set(ylabel="best proximity (L1)", title="nearest counterfactual so far")
     for axis in axes:
         axis.set_xlabel("rows sent to the model")
         axis.title.set_fontsize(10)
@@ -279,6 +279,7 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
     if title:
         axis.set_title(title, fontsize=11)
     _tidy(axis)
+    axis.margins(0.06)
     axis.grid(True, which="minor", color="0.95", linewidth=0.5)
     return figure
 
@@ -325,9 +326,9 @@ def plot_methods(
             axis.set_title(f"{method}\nnone found", fontsize=10, color="0.35")
             draw(axis, before, None, np.zeros_like(before, dtype=bool), shown, scales)
         else:
-            size = np.abs(x - before)
-            axis.set_title(f"{method}\nL1 {size.sum():.3g}, {np.count_nonzero(size)} cells", fontsize=10)
-            draw(axis, x, before, x != before, shown, scales)
+            size, changed = cells(before, x, features)
+            axis.set_title(f"{method}\nL1 {size.sum():.3g}, {changed.sum()} cells", fontsize=10)
+            draw(axis, x, before, cells(before, x, None)[1], shown, scales)
     for axis in axes.flat[len(after) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:

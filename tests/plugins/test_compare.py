@@ -159,6 +159,17 @@ def test_ours_is_counted_ready_or_not(ours):
     assert row["sparsity"] == own.sparsity
 
 
+def test_a_factory_may_wrap_the_counted_model():
+    row = one(lambda predict: NTDCFE(predict.predict, settings=QUICK))  # labels in place of probabilities
+    own = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK).explain(X[0], 1)
+    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+
+
+def test_ours_learns_the_classes_of_the_comparison():
+    row = one(lambda predict: NTDCFE(predict, settings=QUICK), target="yes", classes=["no", "yes"])
+    assert row["success"] is True
+
+
 def test_the_judge_does_not_count():
     model = CountedModel(predict, X.shape[1:])
     run({"it": lifted}, predict=model)

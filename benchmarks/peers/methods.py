@@ -100,7 +100,7 @@ def cfnow(case: Case, predict: CountedModel, max_seconds: float) -> Any:
 
 
 def cfrl(case: Case, predict: CountedModel, max_seconds: float) -> Any:
-    """alibi's, with an autoencoder trained on the training data; 3,000 training steps in place of 100,000."""
+    """alibi's, with an autoencoder trained on the training data; 1,000 training steps in place of 100,000."""
     import torch
     from alibi.explainers import CounterfactualRL
 
@@ -111,14 +111,14 @@ def cfrl(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     decoder = torch.nn.Sequential(torch.nn.Linear(latent, 128), torch.nn.ReLU(), torch.nn.Linear(128, cells))
     optimiser = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-3)
     rows = torch.tensor(flat)
-    for _ in range(1000):
+    for _ in range(500):
         optimiser.zero_grad()
         loss = (decoder(encoder(rows)) - rows).pow(2).mean()
         loss.backward()
         optimiser.step()
     explainer = CounterfactualRL(
         predict.predict_proba, encoder, decoder, latent_dim=latent, coeff_sparsity=0.5, coeff_consistency=0.0,
-        backend="pytorch", num_workers=0, batch_size=min(64, len(flat)), train_steps=3000, seed=SEED,
+        backend="pytorch", num_workers=0, batch_size=min(64, len(flat)), train_steps=1000, seed=SEED,
     )  # fmt: skip
     return Flat(_Float32(explainer.fit(flat)))
 

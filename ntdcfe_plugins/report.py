@@ -26,7 +26,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1100px; mar
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .55rem; text-align: right; }
-th { border-bottom: 2px solid #888; } th:first-child, td:first-child { text-align: left; }
+th { border-bottom: 2px solid #888; } th:first-child, td:first-child { text-align: left; white-space: nowrap; }
 img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width: 50rem; } .note { color: #555; }
 """
 

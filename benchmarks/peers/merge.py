@@ -75,7 +75,8 @@ def beside(ours: list[Row], theirs: list[Row]) -> Row:
         return float(np.sum([a[name] for a, _ in both]) / max(np.sum([b[name] for _, b in both]), 1e-12))
 
     return {
-        "success": (100 * np.mean([a["success"] for a, _ in pairs]), 100 * np.mean([b["success"] for _, b in pairs])),
+        "success": (100 * mean([a for a, _ in pairs], "success"), 100 * mean([b for _, b in pairs], "success")),
+        "n": len(pairs),
         "both": len(both),
         **{name: ratio(name) for name in ("l1", "sparsity")},
         **{name: mean([a for a, _ in pairs], name) / mean([b for _, b in pairs], name) for name in ("calls", "cpu_seconds")},
@@ -116,7 +117,7 @@ def short_table(samples: dict[str, list[Row]]) -> list[str]:
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, rows in samples.items():
-        pairs = [beside(of_case(samples[OURS], case), of_case(rows, case)) for case in cases_of({name: rows})]
+        pairs = [beside(of_case(samples.get(OURS, []), case), of_case(rows, case)) for case in cases_of({name: rows})]
         log = {k: np.log([p[k] for p in pairs if p["both"] and p[k] > 0]) for k in ("l1", "sparsity")}
         ratio = {k: float(np.exp(v.mean())) if len(v) else float("nan") for k, v in log.items()}
         good = [row for row in rows if row["success"]]
@@ -137,7 +138,7 @@ def verdicts(samples: dict[str, list[Row]]) -> list[str]:
     for case in cases_of(samples):
         cells = []
         for rival in rivals:
-            mine, theirs = of_case(samples[OURS], case), of_case(samples[rival], case)
+            mine, theirs = of_case(samples.get(OURS, []), case), of_case(samples[rival], case)
             cells.append(verdict(beside(mine, theirs)) if mine and theirs else "-")
         lines.append(f"| {case[0]} {NAMES[case[1]]} | " + " | ".join(cells) + " |")
     return lines

@@ -22,6 +22,8 @@ from run import RESULTS, read, slug
 from ntdcfe_plugins.compare import COLUMNS, Comparison, Cost
 
 OURS = "NTD-CFE"
+RIVAL = "CFWoT"
+COSTS = {"l1": "L1", "sparsity": "L0", "calls": "calls", "cpu_seconds": "CPU s"}
 # Less than this share apart counts as level.
 LEVEL = 0.02
 NAMES = {"knn": "KNN", "random_forest": "forest"}
@@ -144,6 +146,24 @@ def verdicts(samples: dict[str, list[Row]]) -> list[str]:
     return lines
 
 
+def same_paper(samples: dict[str, list[Row]]) -> list[str]:
+    """A line a case: ours beside the other implementation of the paper."""
+    lines = [
+        "| case | samples | success % | both succeed | L1, ours / its | L0, ours / its | calls, ours / its | CPU s, ours / its | behind in |",
+        "| --- " * 9 + "|",
+    ]
+    for case in cases_of({RIVAL: samples.get(RIVAL, [])}):
+        pair = beside(of_case(samples.get(OURS, []), case), of_case(samples[RIVAL], case))
+        behind = [label for name, label in COSTS.items() if pair[name] >= 1]
+        behind += ["success"] if pair["success"][0] < pair["success"][1] else []
+        lines.append(
+            f"| {case[0]} {NAMES[case[1]]} | {pair['n']} | {number(pair['success'][0], 0)} / {number(pair['success'][1], 0)} | {pair['both']} "
+            + "".join(f"| {number(pair[name], 3)} " for name in COSTS)
+            + f"| {', '.join(behind) or '-'} |"
+        )
+    return lines
+
+
 def long_table(table: list[Row]) -> list[str]:
     """A line a case and method."""
     lines = [
@@ -210,6 +230,10 @@ def main() -> None:
         f"On the samples that both were asked about; within {LEVEL:.0%} is level.",
         "",
         *verdicts(samples),
+        "",
+        "## Ours (labels only) beside CFWoT, the other implementation of the paper",
+        "",
+        *same_paper(samples),
         "",
         "## Every case",
         "",

@@ -49,6 +49,7 @@ class Question:
 
 
 Call = Callable[[Question], Sequence[Array]]
+Counting = Callable[[Callable[[Array], Any]], Callable[[Array], Any]]
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,22 @@ def is_factory(explainer: Any) -> bool:
     return bool(parameters) and parameters[0] == "predict"
 
 
-def calling(explainer: Any, predict: Callable[[Array], Any] | None, classes: Array | None) -> Call:
+def calling(explainer: Any, counting: Counting | None, classes: Array | None) -> Call:
     """The one face of any explainer: a question in, counterfactuals out (valid or not, possibly none).
 
     Parameters
     ----------
     explainer : object
-    predict : callable, optional
-        The model that our own engine is asked with, if it was not built with it.
+    counting : callable, optional
+        Puts the counter around the model of our own engine, if it was not built with the counted one.
     classes : array (C,), optional
         Labels of the model's probability columns, for our own engine if it was not told.
     """
     if isinstance(explainer, Flat):
-        inner = calling(explainer.explainer, predict, classes)
+        inner = calling(explainer.explainer, counting, classes)
         return lambda q: inner(Question(q.x.ravel(), q.target, q.label, q.class_index, q.n, q.max_seconds))
     if isinstance(explainer, NTDCFE):
-        return _engine(explainer, predict, classes)
+        return _engine(explainer, counting, classes)
     if hasattr(explainer, "generate_counterfactuals"):
         return _dice(explainer)
     if hasattr(explainer, "explain"):
@@ -105,10 +106,10 @@ def calling(explainer: Any, predict: Callable[[Array], Any] | None, classes: Arr
     )
 
 
-def _engine(explainer: NTDCFE, predict: Callable[[Array], Any] | None, classes: Array | None) -> Call:
+def _engine(explainer: NTDCFE, counting: Counting | None, classes: Array | None) -> Call:
     ours = copy.copy(explainer)
-    if predict is not None:
-        ours.predict = predict
+    if counting is not None:
+        ours.predict = counting(explainer.predict)
     if ours.classes is None:
         ours.classes = classes
     return lambda q: _arrays(ours.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)

@@ -19,7 +19,7 @@ it is called once with a :class:`CountedModel` around `predict` and returns the 
 while it is built or fitted is kept apart from what each explanation costs. Or make the
 :class:`CountedModel` yourself, build the explainers with it, and pass it as `predict`. An explainer
 that is ready and does not ask through the counted model still gets its row, with rows and calls unknown
-(NaN); ours is the exception, since it can be asked with another model.
+(NaN); ours is the exception, since the counter can be put around its model.
 """
 
 from __future__ import annotations
@@ -135,14 +135,25 @@ class CountedModel:
         """The same model, counted the same, for series ``(n, D, K)``."""
         return ChannelsFirst(self)
 
+    def around(self, predict: Callable[[Array], Any]) -> Callable[[Array], Any]:
+        """Another form of the same model, counted here, too."""
+
+        def counted(rows: Array) -> Any:
+            self._count(len(rows))
+            return predict(rows)
+
+        return counted
+
     def _counted(self, rows: Any) -> Array:
+        rows = np.asarray(rows, dtype=float).reshape(-1, *self.shape)
+        self._count(len(rows))
+        return rows
+
+    def _count(self, n: int) -> None:
         if time.perf_counter() > self.deadline:
             raise TimeLimitError
-        rows = np.asarray(rows, dtype=float)
-        rows = rows.reshape(-1, *self.shape)
-        self.n_rows += len(rows)
+        self.n_rows += n
         self.n_calls += 1
-        return rows
 
 
 @dataclass(frozen=True)
@@ -447,7 +458,7 @@ def _built(
     rows, calls, started = model.n_rows, model.n_calls, time.perf_counter()
     try:
         made = explainer(model) if factory else explainer
-        call = calling(made, None if factory else model, classes)
+        call = calling(made, None if factory else model.around, classes)
     except Exception as error:
         return None, False, f"could not be built: {_said(error)}"
     fits[name] = (

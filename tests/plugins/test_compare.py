@@ -165,6 +165,13 @@ def test_a_factory_may_wrap_the_counted_model():
     assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
 
 
+def test_ours_if_ready_keeps_its_own_form_of_the_model():
+    labels = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK, output="labels")
+    row = one(labels)
+    own = labels.explain(X[0], 1)
+    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+
+
 def test_ours_learns_the_classes_of_the_comparison():
     row = one(lambda predict: NTDCFE(predict, settings=QUICK), target="yes", classes=["no", "yes"])
     assert row["success"] is True

@@ -343,6 +343,31 @@ def test_real_dice_and_alibi_explainers():
     assert comparison.fits["CFRL"].rows > 20
 
 
+def test_our_alibi_adapter():
+    pytest.importorskip("alibi")
+    adapter = pytest.importorskip("ntdcfe_plugins.alibi")
+    row = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK))
+    assert row["success"] is True
+    assert 0 < row["rows"] <= QUICK.max_queries
+    several = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK), n_counterfactuals=2)
+    assert several["diversity"] > 0
+
+
+def test_our_dice_adapter():
+    dice_ml = pytest.importorskip("dice_ml")
+    adapter = pytest.importorskip("ntdcfe_plugins.dice")
+
+    def ours(predict):
+        columns = {f"c{i}": [-5.0, 5.0] for i in range(18)}
+        precision = {name: ["float", 3] for name in columns}
+        data = dice_ml.Data(features=columns, outcome_name="y", type_and_precision=precision)
+        return adapter.NTDCFE(data, dice_ml.Model(model=predict, backend="sklearn"))
+
+    row = one(ours)
+    assert row["success"] is True
+    assert row["rows"] > 0
+
+
 # -- targets -------------------------------------------------------------------------------
 
 

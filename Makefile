@@ -1,10 +1,13 @@
 # make demo   set up, explain a real model, save a picture
 # make test   set up, check and test everything
+# make compare   BasicMotions: ours beside alibi's CFRL, DiCE random and CoMTE; writes comparison.html
 PYTHON ?= python3
 VENV := .venv
 CORE := .venv-core
+PEERS := .venv-peers
+COMPARED := build/compare
 
-.PHONY: demo test test-core lint
+.PHONY: demo test test-core lint compare
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/python examples/quickstart.py
@@ -19,6 +22,23 @@ test-core: $(CORE)/.ready
 lint: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+
+# The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
+compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core
+compare: $(VENV)/.test $(PEERS)/.ready
+	$(VENV)/bin/python benchmarks/peers/cases.py --datasets BasicMotions --models random_forest --out $(COMPARED)
+	$(VENV)/bin/python benchmarks/peers/run.py --folder $(COMPARED) --out $(COMPARED)/peers \
+		--methods NTD-CFE CFRL "DiCE random"
+	$(PEERS)/bin/python benchmarks/peers/run.py --folder $(COMPARED) --out $(COMPARED)/peers --methods CoMTE
+	$(VENV)/bin/python benchmarks/peers/merge.py --folder $(COMPARED) --results $(COMPARED)/peers \
+		--html BasicMotions/random_forest --page comparison.html
+
+$(PEERS)/.ready: benchmarks/peers/requirements-numpy2.txt benchmarks/peers/requirements-numpy2-alone.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade pip
+	$(PEERS)/bin/python -m pip install --quiet -r benchmarks/peers/requirements-numpy2.txt
+	$(PEERS)/bin/python -m pip install --quiet --no-deps -r benchmarks/peers/requirements-numpy2-alone.txt
+	touch $@
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)

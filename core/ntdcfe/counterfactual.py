@@ -197,6 +197,18 @@ class Counterfactual:
             cause=None if entry["cause"] is None else PredictorError(entry["cause"]),
         )
 
+    def plot(self, **options: Any) -> Any:
+        """A picture of it, see :func:`ntdcfe_plugins.plot.plot_counterfactual`; needs matplotlib."""
+        from ntdcfe_plugins.plot import plot_counterfactual
+
+        return plot_counterfactual(self, **options)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ntdcfe_plugins.report import counterfactual_html
+
+        return counterfactual_html(self)
+
     @staticmethod
     def _show(outcome: Any) -> str:
         return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)

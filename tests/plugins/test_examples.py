@@ -74,6 +74,26 @@ def test_dice_timeseries(tmp_path):
     assert (tmp_path / "dice_timeseries.png").exists()
 
 
+@pytest.mark.parametrize("name", ["tabular", "time_series"])
+def test_notebooks_run_and_are_stored_with_their_results(name, tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    for needed in ("ipykernel", "sktime", "dice_ml", "matplotlib"):
+        pytest.importorskip(needed)
+    notebook = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
+    stored = [len(cell.outputs) for cell in notebook.cells if cell.cell_type == "code"]
+    assert sum(stored) >= 5
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    tables = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    assert len(pictures) >= 2
+    assert "The model says" in tables[0]
+    ours = re.search(r"<td>NTD-CFE</td><td>\d+</td><td>(\d+)</td>", tables[-1])
+    assert ours
+    assert ours[1] == "100"  # success in percent, in the comparison
+
+
 def test_code_in_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)

@@ -1,0 +1,193 @@
+"""How each kind of explainer is called, told by what it offers: none of their packages is imported."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe import NTDCFE, Counterfactual, InvalidInputError, Target
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of an explainer about one instance.
+
+    Parameters
+    ----------
+    x : array (K, D), or (D,)
+    target : Target
+    label : object
+        One class that satisfies the target, None if there is none (regression).
+    class_index : int, optional
+        Its column among the probabilities.
+    n : int
+        How many counterfactuals are wanted.
+    max_seconds : float, optional
+    """
+
+    x: Array
+    target: Target
+    label: Any
+    class_index: int | None
+    n: int
+    max_seconds: float | None
+
+    def need_class(self) -> int:
+        """The column of the wanted class; raises if the target is none."""
+        if self.class_index is None:
+            raise InvalidInputError(f"this explainer takes a class as its target, not {self.target}.")
+        return self.class_index
+
+
+Call = Callable[[Question], Sequence[Array]]
+Counting = Callable[[Callable[[Array], Any]], Callable[[Array], Any]]
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Marks an explainer of flat rows: it gets a series ``(K, D)`` as ``(K * D,)``, step by step.
+
+    Parameters
+    ----------
+    explainer : object
+        Whatever :func:`ntdcfe_plugins.compare.compare` takes.
+    """
+
+    explainer: Any
+
+
+def is_factory(explainer: Any) -> bool:
+    """Whether it makes an explainer from a predictor: a class, or a function whose first parameter is ``predict``."""
+    if inspect.isclass(explainer):
+        return True
+    if not callable(explainer) or hasattr(explainer, "explain") or hasattr(explainer, "generate_counterfactuals"):
+        return False
+    try:
+        parameters = list(inspect.signature(explainer).parameters)
+    except (TypeError, ValueError):
+        return False
+    return bool(parameters) and parameters[0] == "predict"
+
+
+def calling(explainer: Any, counting: Counting | None, classes: Array | None) -> Call:
+    """The one face of any explainer: a question in, counterfactuals out (valid or not, possibly none).
+
+    Parameters
+    ----------
+    explainer : object
+    counting : callable, optional
+        Puts the counter around the model of our own engine, if it was not built with the counted one.
+    classes : array (C,), optional
+        Labels of the model's probability columns, for our own engine if it was not told.
+    """
+    if isinstance(explainer, Flat):
+        inner = calling(explainer.explainer, counting, classes)
+        return lambda q: inner(Question(q.x.ravel(), q.target, q.label, q.class_index, q.n, q.max_seconds))
+    if isinstance(explainer, NTDCFE):
+        return _engine(explainer, counting, classes)
+    if hasattr(explainer, "generate_counterfactuals"):
+        return _dice(explainer)
+    if hasattr(explainer, "explain"):
+        return _alibi(explainer) if hasattr(explainer, "meta") else _tscf(explainer)
+    if callable(explainer):
+        return lambda q: _arrays(explainer(q.x), q.n)
+    raise InvalidInputError(
+        f"an explainer must be an NTDCFE, one of alibi, DiCE or tscf-eval, or a function of x, "
+        f"got {type(explainer).__name__}."
+    )
+
+
+def _engine(explainer: NTDCFE, counting: Counting | None, classes: Array | None) -> Call:
+    ours = copy.copy(explainer)
+    if counting is not None:
+        ours.predict = counting(explainer.predict)
+    if ours.classes is None:
+        ours.classes = classes
+    return lambda q: _arrays(ours.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
+
+
+def _alibi(explainer: Any) -> Call:
+    """alibi: ``explain(X (1, ...))`` with the wanted class under the name that this explainer has for it."""
+    takes = inspect.signature(explainer.explain).parameters
+
+    def call(q: Question) -> Sequence[Array]:
+        options: dict[str, Any] = {}
+        if "Y_t" in takes:
+            options["Y_t"] = np.array([q.need_class()])
+        elif "target_class" in takes:
+            options["target_class"] = [q.need_class()]
+        if "num_samples" in takes and q.n > 1:
+            options["num_samples"] = q.n
+        explanation = explainer.explain(q.x[None], **options)
+        several = getattr(explanation, "all", None)
+        if "num_samples" in options and isinstance(several, list):
+            return [np.asarray(entry["X"]) for entry in several[0]]
+        return _arrays(explanation.cf, q.n)
+
+    return call
+
+
+def _dice(explainer: Any) -> Call:
+    """DiCE: a one-row frame with its own column names, in the order of the flat row."""
+    import pandas as pd
+
+    data = explainer.data_interface
+    categorical = set(getattr(data, "categorical_feature_names", ()))
+
+    def call(q: Question) -> Sequence[Array]:
+        values = dict(zip(data.feature_names, q.x.ravel().tolist(), strict=True))
+        row = {name: f"{value:g}" if name in categorical else value for name, value in values.items()}
+        goal: dict[str, Any] = {}
+        if q.target.regression:
+            goal["desired_range"] = [max(q.target.lower, -1e300), min(q.target.upper, 1e300)]  # type: ignore[attr-defined]
+        else:
+            goal["desired_class"] = q.need_class()
+        try:
+            result = explainer.generate_counterfactuals(pd.DataFrame([row]), total_CFs=q.n, verbose=False, **goal)
+        except Exception as error:
+            # DiCE's way to say that it found none; its class lives in a package we do not import.
+            if type(error).__name__ == "UserConfigValidationException" and "No counterfactuals" in str(error):
+                return []
+            raise
+        frame = result.cf_examples_list[0].final_cfs_df
+        return [] if frame is None else list(frame[list(data.feature_names)].to_numpy(dtype=float))
+
+    return call
+
+
+def _tscf(explainer: Any) -> Call:
+    """tscf-eval: ``explain(x (D, K))`` gives the counterfactual, its label and notes."""
+    takes = inspect.signature(explainer.explain).parameters
+
+    def call(q: Question) -> Sequence[Array]:
+        options = {"class_of_interest": q.label} if "class_of_interest" in takes else {}
+        found = explainer.explain(np.ascontiguousarray(q.x.T), **options)[0]
+        return [np.asarray(found).reshape(q.x.T.shape).T]
+
+    return call
+
+
+def _arrays(answer: Any, n: int) -> Sequence[Array]:
+    """Counterfactuals in whatever an explainer or a function returned."""
+    if answer is None:
+        return []
+    if isinstance(answer, Counterfactual):
+        return answer.candidates[:n]
+    if isinstance(answer, tuple):  # the counterfactual comes first, notes follow
+        return _arrays(answer[0], n)
+    if isinstance(answer, dict):
+        return _arrays(answer.get("X"), n)
+    if isinstance(answer, np.ma.MaskedArray):
+        answer = np.where(np.ma.getmaskarray(answer), math.nan, answer.data)  # type: ignore[no-untyped-call]
+    if isinstance(answer, list):
+        return [np.asarray(entry) for entry in answer]
+    return [np.asarray(answer)]

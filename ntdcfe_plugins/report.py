@@ -1,0 +1,159 @@
+"""Results as HTML: what a notebook shows of a counterfactual, and the report of a comparison.
+
+Everything that is not ours, such as names of features, labels and errors, is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ntdcfe import Counterfactual
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ntdcfe_plugins.compare import Comparison
+
+# A notebook shows this many changes; the rest are counted.
+MOST_CHANGES = 20
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { border-bottom: 1px solid #ddd; padding: .3rem .55rem; text-align: right; }
+th { border-bottom: 2px solid #888; } th:first-child, td:first-child { text-align: left; white-space: nowrap; }
+img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width: 50rem; } .note { color: #555; }
+"""
+
+
+def counterfactual_html(cf: Counterfactual) -> str:
+    """A counterfactual as an HTML fragment: its changes and what it cost.
+
+    Parameters
+    ----------
+    cf : Counterfactual
+
+    Returns
+    -------
+    str
+    """
+    if cf.x is None or cf.status == "already_target":
+        return f"<div><b>{escape(str(cf))}</b></div>"
+    static = cf.x.ndim == 1
+    rows = [[change.feature, _steps(change.first_step, change.last_step), change.text] for change in cf.changes]
+    header = ["feature", "steps", "change"]
+    if static:
+        header, rows = ["feature", "change"], [[name, text] for name, _, text in rows]
+    more = f"<p>and {len(rows) - MOST_CHANGES} more changes</p>" if len(rows) > MOST_CHANGES else ""
+    cost = (
+        f"{cf.sparsity} {'features' if static else 'cells'} changed, proximity {cf.proximity:.4g}; "
+        f"{cf.n_queries} rows in {cf.n_calls} calls to the model, {cf.seconds:.1f} s"
+    )
+    return (
+        f"<div><b>The model says {escape(_show(cf.present))}. For {escape(_show(cf.prediction))} instead:</b>"
+        f"{table_html(header, rows[:MOST_CHANGES])}{more}<p>{escape(cost)}</p></div>"
+    )
+
+
+def table_html(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table of escaped cells."""
+    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_show(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _steps(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def number(value: Any) -> str:
+    """A cell of a table as a person would write it; ``-`` where there is none."""
+    if isinstance(value, float):
+        return "-" if value != value else f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return _show(value)
+
+
+def filled(table: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns in which some row has a value."""
+    return [name for name in table[0] if any(row[name] == row[name] for row in table)]
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def comparison_html(comparison: Comparison, title: str) -> str:
+    """A comparison as one page: tables, pictures, failures; no network, no scripts.
+
+    Parameters
+    ----------
+    comparison : ntdcfe_plugins.compare.Comparison
+    title : str
+    """
+    table, n = comparison.table, len(comparison.instances)
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{len(comparison.methods)} methods, {n} instance{'s' if n != 1 else ''} of shape "
+        f"{escape(' x '.join(map(str, comparison.instances.shape[1:])))}; target: {escape(comparison.target)}. "
+        "Every method was asked about the same instances and the same model.</p>",
+        "<h2>Summary</h2>",
+        summary_html(comparison),
+        "<h2>Proximity against sparsity</h2>",
+        _picture(comparison.plot(), "proximity against sparsity of each method"),
+        "<p class='note'>Small points are instances, large ones means over successes; hollow where a method "
+        "failed on some, so that its mean is over the others.</p>",
+    ]
+    for i in _telling(comparison):
+        parts += [
+            f"<h2>Instance {i}, as each method changes it</h2>",
+            _picture(comparison.plot_instance(i), f"instance {i} before and after, by method"),
+        ]
+    failures = [[row["method"], row["instance"], row["status"], row["note"]] for row in table if not row["success"]]
+    if failures:
+        head = ["method", "instance", "status", "why"]
+        parts += ["<h2>Where there was none</h2>", f"<div class='wide'>{table_html(head, failures)}</div>"]
+    shown = [name for name in filled(table) if name != "note"]
+    cells = [[number(row[name]) for name in shown] for row in table]
+    parts += ["<h2>Every instance</h2>", f"<div class='wide'>{table_html(shown, cells)}</div>"]
+    return (
+        f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
+        f"<style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
+    )
+
+
+def summary_html(comparison: Comparison) -> str:
+    """The summary of a comparison as an HTML fragment."""
+    summary = comparison.summary()
+    shown = filled(summary)
+    cells = [[number(row[name]) for name in shown] for row in summary]
+    return (
+        f"<div class='wide'>{table_html(shown, cells)}</div>"
+        "<p class='note'>Distances and changes are means over successes, costs over all instances; "
+        "- where it does not apply or is not known.</p>"
+    )
+
+
+def _telling(comparison: Comparison, most: int = 2) -> list[int]:
+    """The first of the instances for which most methods have a counterfactual."""
+    count = {
+        i: sum(comparison.counterfactuals.get((method, i)) is not None for method in comparison.methods)
+        for i in range(len(comparison.instances))
+    }
+    return sorted(sorted((i for i in count if count[i]), key=lambda i: -count[i])[:most])
+
+
+def _picture(figure: Figure, alt: str) -> str:
+    """A figure as an image within the page."""
+    import matplotlib.pyplot as plt
+
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=110)
+    plt.close(figure)
+    return f"<img alt='{escape(alt)}' src='data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}'>"

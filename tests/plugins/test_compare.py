@@ -1,0 +1,544 @@
+"""One table for all explainers: the same question, the same counted model, the same scores."""
+
+import contextlib
+import csv
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings, Target
+from ntdcfe_plugins.compare import CountedModel, Flat, compare
+
+QUICK = SearchSettings(max_queries=500, max_calls=20)
+X = np.full((2, 6, 3), -0.5)
+
+
+def predict(rows):
+    """Probabilities (n, 2): class 1 if the first feature is positive over the last two steps."""
+    p = 1 / (1 + np.exp(-4 * rows[:, -2:, 0].mean(1)))
+    return np.column_stack([1 - p, p])
+
+
+def lifted(x):
+    """A counterfactual: 4 cells in 2 features, 3 segments, L1 8."""
+    x = x.copy()
+    x[-2:, 0] += 2
+    x[[0, 3], 1] -= 2
+    return x
+
+
+def run(explainers, X=X, predict=predict, target=1, **options):
+    return compare(explainers, X, predict, target, progress=False, **options)
+
+
+def one(explainer, **options):
+    return run({"it": explainer}, X=X[:1], **options).table[0]
+
+
+# -- scores --------------------------------------------------------------------------------
+
+
+def test_scores_of_a_known_change():
+    row = one(lifted)
+    assert row["success"] is True
+    assert (row["status"], row["validity"]) == ("found", 1.0)
+    assert (row["l1"], row["l2"]) == (8, 4)
+    assert (row["sparsity"], row["features"], row["segments"]) == (4, 2, 3)
+    assert np.isnan(row["plausible"])
+    assert np.isnan(row["allowed"])
+
+
+def test_the_nearest_valid_one_of_several_is_scored():
+    row = one(lambda x: [x + 9.0, lifted(x), x])
+    assert row["validity"] == pytest.approx(2 / 3)
+    assert row["l1"] == 8
+    assert row["diversity"] == pytest.approx(np.abs(X[0] + 9 - lifted(X[0])).sum())
+
+
+def test_a_trip_through_single_precision_is_no_change():
+    x = np.random.default_rng(0).normal(size=(1, 6, 3)) - 3
+    row = run({"it": lambda x: lifted(x * 1.0).astype(np.float32) + np.float32([6, 0, 0])}, X=x).table[0]
+    assert row["sparsity"] == 6 + 2  # the first feature everywhere, two cells of the second
+
+
+def test_discrete_features_and_one_hot_groups_count_once():
+    features = Features.from_dict(
+        {"a": {}, "rating": {"values": [1, 5, 9]}, "home": {"categories": ["rent", "own", "other"]}}
+    )
+    x = np.array([[-1.0, 1, 1, 0, 0]])
+    row = run(
+        {"it": lambda x: np.array([1.0, 9, 0, 0, 1])}, x, lambda r: r[:, 0] > 0, True, features=features
+    ).table[0]
+    assert (row["l1"], row["sparsity"], row["features"]) == (2 + 1 + 1, 3, 3)
+    assert row["allowed"] is True
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [1.0, 1, 1, 0, 0, 8],  # immutable
+        [1.0, 2, 1, 0, 0, 7],  # not listed
+        [1.0, 1, 1, 1, 0, 7],  # two categories at once
+        [99.0, 1, 1, 0, 0, 7],  # out of bounds
+    ],
+)
+def test_broken_rules_are_told(broken):
+    features = Features.from_dict(
+        {
+            "a": {"bounds": (-5, 5)},
+            "rating": {"values": [1, 5]},
+            "home": {"categories": ["rent", "own", "other"]},
+            "age": {"role": "immutable"},
+        }
+    )
+    x = np.array([[-1.0, 1, 1, 0, 0, 7]])
+    row = run(
+        {"it": lambda x: np.array(broken)}, X=x, predict=lambda r: r[:, 0] > 0, target=True, features=features
+    ).table[0]
+    assert row["success"] is True
+    assert row["allowed"] is False
+
+
+def test_directions_and_steps_are_rules_too():
+    falls = Features.from_dict({"a": {"direction": "fall"}, "b": {}, "c": {}})
+    assert one(lifted, features=falls)["allowed"] is False
+    last = Features.continuous(3, actionable_steps=slice(1, None))
+    assert one(lifted, features=last)["allowed"] is False
+    assert one(lifted, features=Features.continuous(3))["allowed"] is True
+
+
+def test_plausibility_only_with_reference_data():
+    pytest.importorskip("sklearn")
+    reference = np.random.default_rng(0).normal(size=(60, 6, 3))
+    table = run({"near": lifted, "far": lambda x: x + 500}, reference=reference).table
+    assert [row["plausible"] for row in table] == [True, True, False, False]
+
+
+# -- counting ------------------------------------------------------------------------------
+
+
+def asks_twice(predict):
+    predict(X)  # while it is built
+
+    def explain(x):
+        predict(np.stack([x, x, x]))
+        predict(x[None])
+        return lifted(x)
+
+    return explain
+
+
+def test_a_factory_is_counted_and_its_building_kept_apart():
+    comparison = run({"it": asks_twice})
+    assert [(row["rows"], row["calls"]) for row in comparison.table] == [(4, 2), (4, 2)]
+    assert comparison.fits["it"][:2] == (2, 1)
+
+
+def test_a_ready_explainer_that_asks_past_the_counter_has_unknown_costs():
+    row = one(lambda x: lifted(x))
+    assert np.isnan(row["rows"])
+    assert np.isnan(row["calls"])
+
+
+def test_a_model_counted_by_the_user_counts_ready_explainers():
+    model = CountedModel(predict, X.shape[1:])
+    row = one(lambda x: lifted(x) if len(model(x[None])) else None, predict=model)
+    assert (row["rows"], row["calls"]) == (1, 1)
+
+
+@pytest.mark.parametrize("ours", [NTDCFE(predict, settings=QUICK), lambda predict: NTDCFE(predict, settings=QUICK)])
+def test_ours_is_counted_ready_or_not(ours):
+    own = NTDCFE(predict, settings=QUICK).explain(X[0], 1)
+    row = one(ours)
+    assert row["success"] is True
+    assert (row["rows"], row["calls"]) == (own.n_queries, own.n_calls)
+    assert row["l1"] == pytest.approx(own.proximity)
+    assert row["sparsity"] == own.sparsity
+
+
+def test_a_factory_may_wrap_the_counted_model():
+    row = one(lambda predict: NTDCFE(predict.predict, settings=QUICK))  # labels in place of probabilities
+    own = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK).explain(X[0], 1)
+    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+
+
+def test_ours_if_ready_keeps_its_own_form_of_the_model():
+    labels = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK, output="labels")
+    row = one(labels)
+    own = labels.explain(X[0], 1)
+    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+
+
+def test_ours_learns_the_classes_of_the_comparison():
+    row = one(lambda predict: NTDCFE(predict, settings=QUICK), target="yes", classes=["no", "yes"])
+    assert row["success"] is True
+
+
+def test_the_judge_does_not_count():
+    model = CountedModel(predict, X.shape[1:])
+    run({"it": lifted}, predict=model)
+    assert model.n_rows == 0
+
+
+def test_the_counted_model_takes_flat_rows_frames_and_channels_first():
+    pd = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).normal(size=(4, 6, 3))
+    model = CountedModel(predict, (6, 3))
+    for rows in (x, x.reshape(4, -1), pd.DataFrame(x.reshape(4, -1))):
+        np.testing.assert_allclose(model.predict_proba(rows), predict(x))
+    np.testing.assert_allclose(model.channels_first.predict_proba(x.transpose(0, 2, 1)), predict(x))
+    np.testing.assert_array_equal(model.predict(x), predict(x).argmax(1))
+    assert (model.n_rows, model.n_calls) == (20, 5)
+
+
+def test_labels_become_certainties_for_those_who_want_probabilities():
+    seen = []
+
+    def factory(predict):
+        seen.append(predict.predict_proba(X))
+        return lifted
+
+    run({"it": factory}, predict=lambda r: np.where(predict(r)[:, 1] > 0.5, "yes", "no"), target="yes")
+    np.testing.assert_array_equal(seen[0], [[1, 0], [1, 0]])
+
+
+# -- kinds of explainers ---------------------------------------------------------------------
+
+
+class AlibiLike:
+    """What alibi's explainers offer, under the three spellings of the wanted class."""
+
+    def __init__(self, success=True):
+        self.meta = {"name": "AlibiLike"}
+        self.success, self.asked = success, []
+
+    def answer(self, X, wanted):
+        self.asked.append(wanted)
+        cf = {"X": np.stack([lifted(x) for x in X]), "class": 1} if self.success else None
+        return SimpleNamespace(cf=cf, data={})
+
+
+class RL(AlibiLike):
+    def explain(self, X, Y_t=None, C=None):
+        return self.answer(X, Y_t.tolist())
+
+
+class Proto(AlibiLike):
+    def explain(self, X, Y=None, target_class=None):
+        return self.answer(X, target_class)
+
+
+class Plain(AlibiLike):
+    def explain(self, X):
+        return self.answer(X, None)
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [(RL, [1]), (Proto, [1]), (Plain, None)])
+def test_alibi_explainers(kind, wanted):
+    explainer = kind()
+    assert one(explainer)["l1"] == 8
+    assert explainer.asked == [wanted]
+    row = one(kind(success=False))
+    assert (row["success"], row["status"]) == (False, "not found")
+
+
+def test_masked_answers_are_none():
+    def masked(x):
+        return {"X": np.ma.masked_all((1, *x.shape))}
+
+    assert one(masked)["status"] == "not found"
+
+
+def test_tscf_eval_methods_get_features_first():
+    class Method:
+        def explain(self, x, y_pred=None, *, class_of_interest=None):
+            assert x.shape == (3, 6)
+            assert class_of_interest == 1
+            return lifted(x.T).T, 1, {"notes": True}
+
+    assert one(Method())["l1"] == 8
+
+
+def test_dice_explainers():
+    pd = pytest.importorskip("pandas")
+    asked = []
+
+    class Dice:
+        data_interface = SimpleNamespace(feature_names=[f"c{i}" for i in range(18)], categorical_feature_names=["c17"])
+
+        def generate_counterfactuals(self, query_instances, total_CFs, desired_class, verbose):
+            asked.append((query_instances["c17"].iloc[0], total_CFs, desired_class))
+            flat = [lifted(X[0]).ravel(), (X[0] + 5).ravel()]
+            frame = pd.DataFrame(flat, columns=self.data_interface.feature_names).assign(outcome=1)
+            return SimpleNamespace(cf_examples_list=[SimpleNamespace(final_cfs_df=frame)])
+
+    row = one(Dice(), n_counterfactuals=2)
+    assert asked == [("-0.5", 2, 1)]
+    assert (row["l1"], row["validity"]) == (8, 1)
+    assert row["diversity"] > 0
+
+
+def test_dice_that_finds_nothing_has_not_failed():
+    pytest.importorskip("pandas")
+
+    class UserConfigValidationException(Exception):
+        pass
+
+    class Dice:
+        data_interface = SimpleNamespace(feature_names=list(map(str, range(18))))
+
+        def generate_counterfactuals(self, *_, **__):
+            raise UserConfigValidationException("No counterfactuals found for any of the query points!")
+
+    assert one(Dice())["status"] == "not found"
+
+
+def test_flat_explainers_get_flat_rows():
+    def flat(x):
+        assert x.shape == (18,)
+        return lifted(x.reshape(6, 3)).ravel()
+
+    assert one(Flat(flat))["l1"] == 8
+    assert one(lambda predict: Flat(flat))["l1"] == 8
+
+
+def test_real_dice_and_alibi_explainers():
+    pytest.importorskip("alibi")
+    dice_ml = pytest.importorskip("dice_ml")
+    import pandas as pd
+    import torch
+    from alibi.explainers import CounterfactualRL
+
+    rng = np.random.default_rng(0)
+    train = rng.normal(size=(200, 4))
+
+    def model(rows):
+        p = 1 / (1 + np.exp(-3 * (rows[:, 0] + rows[:, 1])))
+        return np.column_stack([1 - p, p])
+
+    def dice(predict):
+        frame = pd.DataFrame(train, columns=list("abcd")).assign(y=model(train).argmax(1))
+        data = dice_ml.Data(dataframe=frame, continuous_features=list("abcd"), outcome_name="y")
+        return dice_ml.Dice(data, dice_ml.Model(model=predict, backend="sklearn"), method="random")
+
+    def cfrl(predict):
+        torch.manual_seed(0)
+        encoder = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+        decoder = torch.nn.Linear(4, 4)
+        explainer = CounterfactualRL(
+            predict, encoder, decoder, latent_dim=4, coeff_sparsity=0.5, coeff_consistency=0.0, backend="pytorch",
+            num_workers=0, batch_size=64, train_steps=20,
+        )  # fmt: skip
+        return explainer.fit(train.astype(np.float32))
+
+    comparison = compare({"DiCE": dice, "CFRL": cfrl}, np.full((2, 4), -0.7), model, 1, progress=False)
+    by = {row["method"]: row for row in comparison.table}
+    assert by["DiCE"]["success"] is True
+    assert by["DiCE"]["rows"] > 0
+    assert by["CFRL"]["status"] in ("found", "not found")  # hardly trained: it may miss
+    assert by["CFRL"]["validity"] >= 0
+    assert comparison.fits["CFRL"].rows > 20
+
+
+def test_our_alibi_adapter():
+    pytest.importorskip("alibi")
+    adapter = pytest.importorskip("ntdcfe_plugins.alibi")
+    row = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK))
+    assert row["success"] is True
+    assert 0 < row["rows"] <= QUICK.max_queries
+    several = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK), n_counterfactuals=2)
+    assert several["diversity"] > 0
+
+
+def test_our_dice_adapter():
+    dice_ml = pytest.importorskip("dice_ml")
+    adapter = pytest.importorskip("ntdcfe_plugins.dice")
+
+    def ours(predict):
+        columns = {f"c{i}": [-5.0, 5.0] for i in range(18)}
+        precision = {name: ["float", 3] for name in columns}
+        data = dice_ml.Data(features=columns, outcome_name="y", type_and_precision=precision)
+        return adapter.NTDCFE(data, dice_ml.Model(model=predict, backend="sklearn"))
+
+    row = one(ours)
+    assert row["success"] is True
+    assert row["rows"] > 0
+
+
+# -- targets -------------------------------------------------------------------------------
+
+
+def three(rows):
+    """Probabilities of 3 classes: those of a middling, a likely and an unlikely one."""
+    p = predict(rows)
+    return np.column_stack([0.6 * p[:, 0], 0.4 * p[:, 0], p[:, 1]])
+
+
+@pytest.mark.parametrize(("target", "wanted"), [(2, [2]), ("other", [1]), ([0, 2], None), ([2, 1], [1])])
+def test_who_takes_one_class_gets_the_likeliest_that_counts(target, wanted):
+    explainer = RL()
+    one(explainer, predict=three, target=target)
+    assert explainer.asked == ([] if wanted is None else [wanted])  # [0, 2] is reached already
+
+
+def test_instances_that_are_there_already_are_not_asked():
+    row = run({"it": lambda x: pytest.fail("asked")}, X=-X).table[0]
+    assert (row["status"], row["success"]) == ("already target", True)
+
+
+def test_labels_in_words_and_regression():
+    words = run({"ours": lambda predict: NTDCFE(predict, settings=QUICK), "it": lifted}, target="yes",
+                predict=lambda r: np.where(predict(r)[:, 1] > 0.5, "yes", "no"))  # fmt: skip
+    assert [row["success"] for row in words.table] == [True] * 4
+    values = run({"ours": lambda predict: NTDCFE(predict, settings=QUICK), "rl": RL()}, target=Target.interval(1, 9),
+                 predict=lambda r: r[:, -1, 0])  # fmt: skip
+    assert [row["success"] for row in values.table[:2]] == [True, True]
+    assert "takes a class as its target" in values.table[2]["note"]
+
+
+# -- failures ------------------------------------------------------------------------------
+
+
+def test_a_failing_explainer_is_a_row_that_says_so():
+    def broken(x):
+        raise RuntimeError("no <luck>\ntoday")
+
+    def unbuildable(predict):
+        raise OSError("no data")
+
+    comparison = run({"broken": broken, "unbuildable": unbuildable, "odd": lambda x: "what", "fine": lifted})
+    by = {row["method"]: row for row in comparison.table}
+    assert (by["broken"]["status"], by["broken"]["note"]) == ("failed", "RuntimeError: no <luck> today")
+    assert "could not be built: OSError: no data" in by["unbuildable"]["note"]
+    assert by["odd"]["status"] == "failed"
+    assert by["fine"]["success"] is True
+    assert "no explainer" not in str(comparison)
+
+
+def test_something_invalid_is_no_success():
+    row = one(lambda x: x + 0.1)
+    assert (row["success"], row["validity"], row["status"]) == (False, 0.0, "not found")
+    assert np.isnan(row["l1"])
+    assert one(lambda x: np.full_like(x, np.nan))["status"] == "not found"
+
+
+def test_a_slow_explainer_is_stopped_even_if_it_catches_everything():
+    def slow(predict):
+        def explain(x):
+            while True:
+                with contextlib.suppress(Exception):
+                    predict(x[None])
+
+        return explain
+
+    row = one(slow, max_seconds=0.2)
+    assert (row["status"], row["success"]) == ("time limit", False)
+    assert row["rows"] > 0
+
+
+def test_ours_keeps_what_it_has_at_the_limit():
+    endless = SearchSettings(max_queries=None, max_calls=None)
+    row = one(lambda predict: NTDCFE(predict, settings=endless), max_seconds=1.5)
+    assert row["status"] == "found"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"explainers": {}}, "at least one explainer"),
+        ({"X": np.zeros(3)}, "X must be numbers"),
+        ({"features": Features.continuous(2)}, "describe 2 columns, X has 3"),
+        ({"n_counterfactuals": 0}, "n_counterfactuals must be at least 1"),
+        ({"predict": CountedModel(predict, (5, 3))}, "is counted for shape"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        run(**{"explainers": {"it": lifted}, **arguments})
+
+
+def test_what_is_no_explainer_is_told():
+    assert "must be an NTDCFE" in one(42)["note"]
+
+
+# -- reports -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    features = Features.continuous(3, names=["<b>a</b>", "b & c", "d"])
+    explainers = {
+        "ours": lambda predict: NTDCFE(predict, features, settings=QUICK),
+        "lift | it": lifted,
+        "<i>none</i>": lambda x: None,
+    }
+    return run(explainers, features=features)
+
+
+def test_the_summary_has_means_over_successes(comparison):
+    by = {row["method"]: row for row in comparison.summary()}
+    assert by["ours"]["success %"] == 100
+    assert by["lift | it"]["l1"] == 8
+    assert by["<i>none</i>"]["success %"] == 0
+    assert np.isnan(by["<i>none</i>"]["l1"])
+    assert by["ours"]["l1"] < 8
+
+
+def test_csv_frame_and_markdown(comparison, tmp_path):
+    comparison.to_csv(tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 6
+    assert float(rows[2]["l1"]) == 8
+    text = comparison.to_markdown(tmp_path / "table.md")
+    assert (tmp_path / "table.md").read_text() == text
+    lines = text.splitlines()
+    assert len(lines) == 2 + 3
+    assert r"lift \| it" in lines[3]
+    assert "plausible" not in lines[0]  # nothing to say without reference data
+    pytest.importorskip("pandas")
+    assert comparison.to_frame().shape == (6, 18)
+
+
+def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    comparison.to_html(tmp_path / "page.html", title="A <title>")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("data:image/png;base64,") == 3  # trade-off and two instances
+    for outside in ("http:", "https:", "<script", "<link", "@import", "url("):
+        assert outside not in page
+    assert "<i>none</i>" not in page
+    assert "&lt;i&gt;none&lt;/i&gt;" in page
+    assert "<title>A &lt;title&gt;</title>" in page
+    assert "Where there was none" in page
+    assert "ours" in comparison._repr_html_()
+
+
+def test_pictures_of_an_instance(comparison):
+    pytest.importorskip("matplotlib").use("Agg")
+    titles = [axis.get_title() for axis in comparison.plot_instance(0).axes]
+    assert titles[2] == "<i>none</i>\nnone found"
+    assert "L1 8, 4 cells" in titles[1]
+
+
+def test_comparing_imports_no_ecosystem():
+    code = (
+        "import sys, numpy as np\n"
+        "from ntdcfe import NTDCFE\n"
+        "from ntdcfe_plugins.compare import compare\n"
+        "compare({'a': NTDCFE, 'b': lambda x: x}, np.full((1, 2), -1.0), lambda X: X[:, 0] > 0, True, progress=False)\n"
+        "heavy = {'pandas', 'sklearn', 'alibi', 'dice_ml', 'sktime', 'matplotlib', 'tscf_eval'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_docstring_example():
+    import doctest
+
+    from ntdcfe_plugins import compare as module
+
+    assert doctest.testmod(module).failed == 0

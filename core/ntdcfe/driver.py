@@ -42,13 +42,13 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
-        self._last_round = 0.0
+        self._longest_round = 0.0
         self.predictor.deadline = self._deadline
 
     @property
     def out_of_time(self) -> bool:
-        """Whether there is no time for another batch: the last check will take one."""
-        return time.monotonic() + self._last_round >= self._deadline
+        """Whether there is no time for another batch and the last check, each as slow as the slowest so far."""
+        return time.monotonic() + 2 * self._longest_round >= self._deadline
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Bring every job to its end; jobs share calls, and nothing else.
@@ -70,7 +70,7 @@ class Driver:
                             waiting = self._hurried(waiting)
                         begun = time.monotonic()
                         self._serve(waiting, bar)
-                        self._last_round = time.monotonic() - begun
+                        self._longest_round = max(self._longest_round, time.monotonic() - begun)
                         for job in waiting:
                             job.seconds = time.monotonic() - started
                 except KeyboardInterrupt:

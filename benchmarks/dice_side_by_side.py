@@ -21,7 +21,7 @@ import pandas as pd
 from raiutils.exceptions import UserConfigValidationException
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -65,7 +65,7 @@ def wine() -> tuple[pd.DataFrame, np.ndarray, list[str], object]:
     bunch = load_wine(as_frame=True)
     X = bunch.data.rename(columns=lambda name: name.replace("/", "_"))
     y = (bunch.target == 0).astype(int)
-    return X, y, [], RandomForestClassifier(100, random_state=0).fit(X, y)
+    return X, y, [], GradientBoostingClassifier(random_state=0).fit(X, y)
 
 
 def decimals(column: pd.Series) -> int:

@@ -216,7 +216,7 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
     features, best = environment.features, (job.answers[0] if job.answers else None)
 
     def as_given(state: NDArray[Any]) -> NDArray[Any]:
-        columns = features.decode(state).reshape(original.shape)
+        columns = environment.rows(state).reshape(original.shape)
         return columns.copy() if columns is state or columns.base is state else columns
 
     def outcome(prediction: Prediction | None) -> Any:
@@ -261,7 +261,8 @@ def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
 
 def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tuple[Change, ...]:
     """Runs of changed steps between two states ``(K, F)``, feature by feature."""
-    changed = np.pad(x != original, ((1, 1), (0, 0))).astype(np.int8)
+    # A missing cell differs from itself, and never changed.
+    changed = np.pad((x != original) & ~np.isnan(x), ((1, 1), (0, 0))).astype(np.int8)
     edges = np.diff(changed, axis=0)  # 1 where a run starts, -1 behind its end
     found = []
     for i in np.flatnonzero(edges.any(0)):

@@ -124,7 +124,7 @@ class Driver:
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
         calls, failures = self.predictor.n_calls, self.predictor.n_failures
         asked: list[NDArray[Any]] = [job.pending for job in jobs if job.pending is not None]
-        rows = np.concatenate([j.search.environment.features.decode(s) for j, s in zip(jobs, asked, strict=True)])
+        rows = np.concatenate([j.search.environment.rows(s) for j, s in zip(jobs, asked, strict=True)])
         try:
             prediction = self.predictor(rows[:, 0] if self.static else rows)
         finally:

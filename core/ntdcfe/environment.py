@@ -49,12 +49,12 @@ class Environment:
     are not actionable are as in the original; non-actionable features differ only by a causal
     rule; every changed cell is within bounds, at the feature's precision and goes its way; discrete
     features have listed values; causal rules are true, to the effect's precision, where they fired;
-    orders hold at every step where one of their two features was changed.
+    orders hold at every step where one of their two features was changed; missing cells stay missing.
 
     Parameters
     ----------
     original : array (K, F)
-        The series, one value a feature.
+        The series, one value a feature. Missing cells hold a number that nobody sees, see :func:`stand_ins`.
     features : Features
     constraints : sequence of Causal or AtMost
     on_violation : {"cap", "discard"}
@@ -70,6 +70,8 @@ class Environment:
         bound says so; no limit if not given.
     sparsity_weight : float
         What a changed cell costs, in units of proximity.
+    missing : array (K, F), optional
+        Cells without a value: they are never changed, and NaN wherever the model looks.
     """
 
     def __init__(
@@ -83,8 +85,10 @@ class Environment:
         units: NDArray[np.float64] | None = None,
         reach: float | None = None,
         sparsity_weight: float = 0.0,
+        missing: NDArray[np.bool_] | None = None,
     ) -> None:
         self.original = original
+        self.missing = np.zeros(original.shape, bool) if missing is None else missing
         self.features = features
         self.rules = in_causal_order(constraints, features)
         self.orders = orders(constraints, features)
@@ -101,18 +105,18 @@ class Environment:
         self._bounds = _bounds(features, original.dtype)
         self.low, self.high = self._limits()
         # A cell whose limits leave no value, or only the one it has, cannot be changed.
-        self.open = (self.low <= self.high) & ((self.low < self.high) | (self.low != original))
+        self.open = (self.low <= self.high) & ((self.low < self.high) | (self.low != original)) & ~self.missing
         for i, choices in enumerate(self.choices):
             if choices is not None:
                 low, high, now = (a[:, i, None] for a in (self.low, self.high, original))
-                self.open[:, i] = ((choices != now) & (choices >= low) & (choices <= high)).any(-1)
+                self.open[:, i] &= ((choices != now) & (choices >= low) & (choices <= high)).any(-1)
         self.steps = features.step_mask(len(original))
         self.movable = self.open & self.steps[:, None] & features.has_role("actionable")
         self._may_differ = self.open & self.steps[:, None] & ~features.has_role("immutable")
         if not self.movable.any():
             raise InvalidInputError(
-                "no feature is left to change: every one is immutable, non-actionable, or held by its bounds, "
-                "direction or actionable_steps."
+                "no feature is left to change: every one is immutable, non-actionable, missing, or held by its "
+                "bounds, direction or actionable_steps."
             )
         within = (self.low <= original) & (original <= self.high)
         # Nothing but limits, which the original keeps: projecting is clipping.
@@ -125,12 +129,19 @@ class Environment:
             and not self.orders
             and on_violation == "cap"
         )
-        self._rule_outcomes = [rule.outcome(original[None]) for rule in self.rules]
+        self._rule_outcomes = [rule.outcome(self._with_gaps(original[None])) for rule in self.rules]
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The floating type of the series and of every state."""
         return self.original.dtype
+
+    def rows(self, states: NDArray[Any]) -> NDArray[Any]:
+        """States ``(..., K, F)`` as the model sees them ``(..., K, D)``."""
+        return self.features.decode(self._with_gaps(states))
+
+    def _with_gaps(self, states: NDArray[Any]) -> NDArray[Any]:
+        return np.where(self.missing, np.nan, states).astype(self.dtype) if self.missing.any() else states
 
     def _limits(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Lowest and highest value of each cell ``(K, F)``: bounds, else reach, and direction."""
@@ -199,7 +210,7 @@ class Environment:
     def _disordered(self, x: NDArray[Any], lower: int, upper: int) -> NDArray[np.bool_]:
         """The steps at which a change left one feature above the other ``(n, K)``."""
         changed = (x[..., [lower, upper]] != self.original[:, [lower, upper]]).any(-1)
-        return (x[..., lower] > x[..., upper]) & changed
+        return (x[..., lower] > x[..., upper]) & changed & ~self.missing[:, [lower, upper]].any(-1)
 
     def _into_order(self, x: NDArray[Any]) -> NDArray[Any]:
         """Changed cells no further than the feature that limits them, where they can be."""
@@ -217,9 +228,11 @@ class Environment:
     def _obey_rules(self, x: NDArray[Any]) -> NDArray[Any]:
         x = x.copy()
         for rule, at_rest in zip(self.rules, self._rule_outcomes, strict=True):
-            outcome = rule.outcome(x)
+            outcome = rule.outcome(self._with_gaps(x))
             causes = list(rule.causes)
             fired = (x[..., causes] != self.original[:, causes]).any(-1) | (outcome != at_rest)
+            # A rule has nothing to say where a cause, or nothing to act on where the effect, is missing.
+            fired &= ~np.isnan(outcome) & ~self.missing[:, rule.effect]
             x[..., rule.effect] = np.where(fired, outcome, x[..., rule.effect])
             x = self._onto_grid(x)
         return x
@@ -239,6 +252,12 @@ class Environment:
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
         return np.count_nonzero(x != self.original, axis=(1, 2))
+
+
+def stand_ins(state: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """A series ``(K, F)`` with its feature's first known value in every missing cell, 0 where there is none."""
+    first = state[(~missing).argmax(0), np.arange(state.shape[1])]
+    return np.where(missing, np.where(missing.all(0), 0, first), state).astype(state.dtype)
 
 
 def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from ntdcfe.candidates import Candidates, Plausible
 from ntdcfe.checkpoint import Checkpoint
 from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.environment import Environment, Transition, hold_to_end
+from ntdcfe.environment import Environment, Transition, hold_to_end, stand_ins
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.features import Features
 from ntdcfe.job import Job
@@ -54,6 +54,9 @@ class NTDCFE:
         What `predict` returns. A single probability (of class 1) has to be announced.
     classes : sequence, optional
         Labels of the probability columns, or the labels that the model knows.
+    missing : {"error", "fixed"}
+        What becomes of NaN in a series: an error, or a cell that stays NaN, in what the model is
+        asked and in every counterfactual, and counts nowhere.
     transition : callable, optional
         Another F_p than the paper's, see :data:`ntdcfe.environment.Transition`.
     proximity : callable, optional
@@ -81,6 +84,7 @@ class NTDCFE:
         *,
         output: Output = "auto",
         classes: Sequence[Any] | NDArray[Any] | None = None,
+        missing: Literal["error", "fixed"] = "error",
         transition: Transition = hold_to_end,
         proximity: Proximity = weighted_l1,
     ) -> None:
@@ -90,6 +94,8 @@ class NTDCFE:
             raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InvalidInputError(f"seed must be a non-negative integer, got {seed!r}.")
+        if missing not in ("error", "fixed"):
+            raise InvalidInputError(f"missing must be 'error' or 'fixed', got {missing!r}.")
         Predictor(predict, output, classes)  # checked at the door
         self.predict = predict
         self.features = features
@@ -99,6 +105,7 @@ class NTDCFE:
         self.seed = int(seed)
         self.output = output
         self.classes = classes
+        self.missing = missing
         self.transition = transition
         self.proximity = proximity
 
@@ -216,7 +223,7 @@ class NTDCFE:
         return results
 
     def _batch(self, X: NDArray[Any], targets: list[Target], settings: SearchSettings) -> Batch:
-        X = _checked(X)
+        X = _checked(X, self.missing)
         features = Features.continuous(X.shape[-1]) if self.features is None else self.features
         if features.n_columns != X.shape[-1]:
             raise InvalidInputError(
@@ -231,6 +238,8 @@ class NTDCFE:
         self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
     ) -> Job:
         paper = settings.algorithm == "reinforce"
+        missing = np.isnan(state)
+        state = stand_ins(state, missing) if missing.any() else state
         environment = Environment(
             state,
             features,
@@ -238,22 +247,25 @@ class NTDCFE:
             settings.on_violation,
             self.transition,
             self.proximity,
-            units=None if paper else units_of(state, features),
+            units=None if paper else units_of(state, features, missing),
             reach=settings.reach,
             sparsity_weight=settings.sparsity_weight,
+            missing=missing,
         )
-        candidates = Candidates(environment, self._plausible_states(features, static), keep=100 if paper else 32)
+        candidates = Candidates(environment, self._plausible_states(environment, static), keep=100 if paper else 32)
         search = Search(environment, settings, candidates, self.seed)
         return Job(search, target, algorithm_1 if paper else batched)
 
-    def _plausible_states(self, features: Features, static: bool) -> Callable[[NDArray[Any]], NDArray[np.bool_]] | None:
+    def _plausible_states(
+        self, environment: Environment, static: bool
+    ) -> Callable[[NDArray[Any]], NDArray[np.bool_]] | None:
         """The user's in-distribution test, for states ``(n, K, F)``."""
         if self.plausible is None:
             return None
         plausible = self.plausible
 
         def test(states: NDArray[Any]) -> NDArray[np.bool_]:
-            rows = features.decode(states)
+            rows = environment.rows(states)
             verdict = np.asarray(plausible(rows[:, 0] if static else rows))
             if verdict.shape != (len(states),):
                 raise InvalidInputError(
@@ -264,14 +276,17 @@ class NTDCFE:
         return test
 
 
-def _checked(X: NDArray[Any]) -> NDArray[Any]:
-    """The series as finite floating numbers."""
+def _checked(X: NDArray[Any], missing: Literal["error", "fixed"]) -> NDArray[Any]:
+    """The series as finite floating numbers, missing ones if that is allowed."""
     if X.dtype.kind not in "fiub":
         raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
     if 0 in X.shape[1:]:
         raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
     X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
-    if not np.isfinite(X).all():
-        where = [tuple(int(i) for i in at) for at in np.argwhere(~np.isfinite(X))[:3]]
-        raise InvalidInputError(f"the series has NaN or infinity, first at (instance, step, feature) {where}.")
+    wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
+    if wrong.any():
+        where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]
+        what = "infinity" if missing == "fixed" else "NaN or infinity"
+        hint = "" if np.isinf(X[wrong]).any() else "; missing='fixed' leaves missing cells as they are"
+        raise InvalidInputError(f"the series has {what}, first at (instance, step, feature) {where}{hint}.")
     return X

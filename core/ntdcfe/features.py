@@ -305,20 +305,25 @@ class Features:
         return mask
 
     def encode(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """The model's columns ``(..., D)`` as one value a feature ``(..., F)``; checks listed values."""
+        """The model's columns ``(..., D)`` as one value a feature ``(..., F)``; checks listed values.
+
+        A missing value (NaN in all columns of the feature) stays one.
+        """
         values = np.empty((*columns.shape[:-1], len(self)), dtype=columns.dtype)
         for i, (feature, group) in enumerate(zip(self.features, self._groups(), strict=True)):
             part = columns[..., group]
+            missing = np.isnan(part).all(-1)
+            known = part[~missing]
             if isinstance(feature, OneHot):
-                if not (np.isin(part, (0, 1)).all() and (part.sum(-1) == 1).all()):
+                if not (np.isin(known, (0, 1)).all() and (known.sum(-1) == 1).all()):
                     raise InvalidInputError(
                         f"{self.names[i]!r}: the columns of a one-hot group must hold a single 1, rest 0."
                     )
-                values[..., i] = part.argmax(-1)
+                values[..., i] = np.where(missing, np.nan, part.argmax(-1))
                 continue
             values[..., i] = part[..., 0]
-            if feature.choices is not None and not np.isin(part, np.asarray(feature.choices, columns.dtype)).all():
-                got = np.setdiff1d(part, np.asarray(feature.choices, columns.dtype))[:3].tolist()
+            if feature.choices is not None and not np.isin(known, np.asarray(feature.choices, columns.dtype)).all():
+                got = np.setdiff1d(known, np.asarray(feature.choices, columns.dtype))[:3].tolist()
                 raise InvalidInputError(
                     f"{self.names[i]!r}: the series has {got}, which its values {feature.choices} do not list."
                 )
@@ -330,10 +335,10 @@ class Features:
             return values
         columns = np.empty((*values.shape[:-1], self.n_columns), dtype=values.dtype)
         for i, group in enumerate(self._groups()):
-            width = group.stop - group.start
-            columns[..., group] = (
-                values[..., i, None] if width == 1 else values[..., i, None] == np.arange(width, dtype=values.dtype)
-            )
+            width, value = group.stop - group.start, values[..., i, None]
+            if width > 1:
+                value = np.where(np.isnan(value), value, value == np.arange(width, dtype=values.dtype))
+            columns[..., group] = value
         return columns
 
     def _groups(self) -> list[slice]:

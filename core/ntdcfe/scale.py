@@ -19,15 +19,21 @@ CONSTANT = 1e-9
 UNITS_IN_BOUNDS = 4.0
 
 
-def units_of(original: NDArray[Any], features: Features) -> NDArray[np.float64]:
+def units_of(
+    original: NDArray[Any], features: Features, missing: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """The unit of each feature ``(F,)`` of a series ``(K, F)``.
 
     As given (``scale``), else from the bounds, else its own deviation over the series. A feature
     that is constant there takes the median unit of the others. Where there is no other, it is 1,
     as for standardised data, or a tenth of the feature's value if that is more. Discrete features
     have the unit 1. Of a feature with a precision, the unit is no less than one step of its grid.
+    Cells that are `missing` ``(K, F)`` do not count.
     """
-    deviation = original.std(0, dtype=float)
+    if missing is None or not missing.any():
+        deviation = original.std(0, dtype=float)
+    else:
+        deviation = original.std(0, dtype=float, where=~missing | missing.all(0))
     size = np.abs(original).max(0)
     units = np.where(deviation > CONSTANT * size, deviation, np.nan)
     for i, feature in enumerate(features):

@@ -1,0 +1,304 @@
+"""sktime's containers of series: what is in them, and copies of them with other values.
+
+The engine works on arrays ``(K, D)``; a user's ids, timestamps, column names and types live in the
+container. So values are read once, and changed ones are written into a copy of the container itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ntdcfe import InvalidInputError
+
+Series = NDArray[Any]  # (K, D)
+
+
+class Panel(ABC):
+    """Several series in one container.
+
+    Attributes
+    ----------
+    container
+        As the user gave it.
+    series : list of arrays (K, D)
+        Float32 if every column is, else float64; K may differ from one to the next.
+    names : list of str
+        Of the D columns.
+    dtypes : list
+        Of the D columns.
+    index : pandas.Index
+        Of the instances.
+    alike : bool
+        Whether its instances differ in their values only, so that one call can ask about several.
+    """
+
+    alike = False
+
+    def __init__(self, container: Any, names: Sequence[Any], dtypes: Sequence[Any], index: Any) -> None:
+        self.container = container
+        self.names = [str(name) for name in names]
+        self.dtypes = list(dtypes)
+        self.index = pd.Index(index)
+        for name, dtype in zip(self.names, self.dtypes, strict=True):
+            if getattr(dtype, "kind", "O") not in "fiub":
+                raise InvalidInputError(f"X must hold numbers, but column {name!r} has dtype {dtype}.")
+        single = all(dtype == np.float32 for dtype in self.dtypes)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.series = [np.asarray(one, self.dtype) for one in self._read()]
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Of the series ``(N,)``."""
+        return np.array([len(one) for one in self.series])
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any cell is NaN."""
+        return any(bool(np.isnan(one).any()) for one in self.series)
+
+    def held(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Rows ``(n, K, D)`` as the container's types can hold them."""
+        if all(dtype == rows.dtype for dtype in self.dtypes):
+            return rows
+        rows = rows.copy()
+        for j, dtype in enumerate(self.dtypes):
+            rows[..., j] = _as_held(rows[..., j], dtype)
+        return rows
+
+    @abstractmethod
+    def _read(self) -> Sequence[Any]:
+        """The series ``(K, D)``."""
+
+    @abstractmethod
+    def filled(self, series: Sequence[Series]) -> Any:
+        """A copy of the container with these series; cells that are as before are not touched."""
+
+    @abstractmethod
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """A container like this one of n instances with values ``(n, K, D)``, all else as in instance `i`."""
+
+
+class Numpy3D(Panel):
+    """``numpy3D``: an array (instance, channel, time)."""
+
+    alike = True
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        super().__init__(X, [f"channel {j}" for j in range(X.shape[1])], [X.dtype] * X.shape[1], range(len(X)))
+
+    def _read(self) -> Sequence[Any]:
+        return list(self.container.transpose(0, 2, 1))
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        columns = [_written(old.T, new) for old, new in zip(self.container, series, strict=True)]
+        return np.stack(columns).transpose(0, 2, 1).copy()
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        return as_numpy3D(rows)
+
+
+class NumpyFlat(Panel):
+    """``numpyflat``: an array (instance, time) of one channel."""
+
+    alike = True
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        super().__init__(X, ["value"], [X.dtype], range(len(X)))
+
+    def _read(self) -> Sequence[Any]:
+        return list(self.container[:, :, None])
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        return np.stack([_written(old[:, None], new)[:, 0] for old, new in zip(self.container, series, strict=True)])
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        return as_numpyflat(rows)
+
+
+class Wide(Panel):
+    """A table with an instance a row and a step a column, as scikit-learn takes it."""
+
+    alike = True
+
+    def __init__(self, X: pd.DataFrame) -> None:
+        super().__init__(X, ["value"], [np.result_type(*X.dtypes)], X.index)
+
+    def _read(self) -> Sequence[Any]:
+        return list(_numbers(self.container)[:, :, None])
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        return _rewritten(self.container, np.stack([one[:, 0] for one in series]))
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        return pd.DataFrame(as_numpyflat(rows), columns=self.container.columns)
+
+
+class MultiIndexed(Panel):
+    """``pd-multiindex``: a DataFrame with rows (instance, time)."""
+
+    def __init__(self, X: pd.DataFrame) -> None:
+        # Rows of an instance, wherever they stand.
+        codes, instances = pd.factorize(X.index.get_level_values(0))
+        self._rows = [np.flatnonzero(codes == i) for i in range(len(instances))]
+        super().__init__(X, X.columns, X.dtypes, instances)
+
+    def _read(self) -> Sequence[Any]:
+        values = _numbers(self.container)
+        return [values[rows] for rows in self._rows]
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        values = _numbers(self.container)
+        for rows, new in zip(self._rows, series, strict=True):
+            values[rows] = new
+        return _rewritten(self.container, values)
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        one = self.container.iloc[self._rows[i]]
+        many = one.iloc[np.tile(np.arange(len(one)), len(rows))]
+        times = many.index.get_level_values(1)
+        ids = np.repeat(np.arange(len(rows)), len(one))
+        index = pd.MultiIndex.from_arrays([ids, times], names=self.container.index.names)
+        return _rewritten(many, rows.reshape(-1, rows.shape[2])).set_axis(index)
+
+
+class Nested(Panel):
+    """``nested_univ``: a DataFrame with a series in every cell."""
+
+    def __init__(self, X: pd.DataFrame) -> None:
+        first = [cell.dtype for cell in X.iloc[0]]
+        super().__init__(X, X.columns, first, X.index)
+
+    def _read(self) -> Sequence[Any]:
+        series = []
+        for name, row in zip(self.index, self.container.itertuples(index=False), strict=True):
+            if len({len(cell) for cell in row}) > 1:
+                raise InvalidInputError(f"the channels of instance {name!r} must have one length.")
+            series.append(np.column_stack([cell.to_numpy(float) for cell in row]))
+        return series
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        return self._nest(self.container, series)
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        return self._nest(self.container.iloc[[i] * len(rows)].reset_index(drop=True), list(rows))
+
+    def _nest(self, like: pd.DataFrame, series: Sequence[Any]) -> pd.DataFrame:
+        columns = {}
+        for j in range(like.shape[1]):
+            cells = np.empty(len(like), dtype=object)
+            for i, old in enumerate(like.iloc[:, j]):
+                cells[i] = pd.Series(_written(old.to_numpy(), series[i][:, j]), old.index, name=old.name)
+            columns[j] = pd.Series(cells, index=like.index)
+        return pd.DataFrame(columns).set_axis(like.columns, axis=1)
+
+
+class FrameList(Panel):
+    """``df-list``: a list of DataFrames, time by channels."""
+
+    def __init__(self, X: list[pd.DataFrame]) -> None:
+        first = X[0]
+        if any(not one.columns.equals(first.columns) for one in X):
+            raise InvalidInputError("the DataFrames in X must have the same columns.")
+        super().__init__(X, first.columns, first.dtypes, range(len(X)))
+
+    def _read(self) -> Sequence[Any]:
+        return [_numbers(one) for one in self.container]
+
+    def filled(self, series: Sequence[Series]) -> Any:
+        return [_rewritten(old, new) for old, new in zip(self.container, series, strict=True)]
+
+    def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        return [_rewritten(self.container[i], row) for row in rows]
+
+
+def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
+    """The panel in a container, and how to get from a panel like it back to what the user gave.
+
+    Parameters
+    ----------
+    X : array, DataFrame, Series or list of DataFrames
+        A panel in one of sktime's mtypes, or one series.
+    tabular : bool
+        Whether a plain DataFrame has an instance a row (scikit-learn), not a time point a row.
+    """
+    if (isinstance(X, list) and not X) or (isinstance(X, (np.ndarray, pd.DataFrame, pd.Series)) and not X.size):
+        raise InvalidInputError("X is empty: it must hold at least one series.")
+    if isinstance(X, np.ndarray) and X.ndim in (2, 3):
+        return (Numpy3D if X.ndim == 3 else NumpyFlat)(X), _same
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return NumpyFlat(X[None]), _only
+    if isinstance(X, list) and all(isinstance(one, pd.DataFrame) for one in X):
+        return FrameList(X), _same
+    if isinstance(X, pd.DataFrame):
+        if X.index.nlevels == 2:
+            return MultiIndexed(X), _same
+        if X.index.nlevels == 1 and isinstance(X.iloc[0, 0], pd.Series):
+            return Nested(X), _same
+        if X.index.nlevels == 1:
+            return (Wide(X), _same) if tabular else (FrameList([X]), _only)
+    if isinstance(X, pd.Series) and X.index.nlevels == 1:
+        return FrameList([X.to_frame()]), lambda frames: frames[0].iloc[:, 0].rename(X.name)
+    raise InvalidInputError(
+        "X must be a panel of mtype numpy3D, numpyflat, pd-multiindex, nested_univ or df-list, "
+        f"or one series as a DataFrame, Series or one-dimensional array, got {type(X).__name__}."
+    )
+
+
+def as_numpy3D(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows ``(n, K, D)`` as sktime has them ``(n, D, K)``."""
+    return np.ascontiguousarray(rows.transpose(0, 2, 1))
+
+
+def as_numpyflat(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows ``(n, K, 1)`` as a table ``(n, K)``."""
+    return rows[:, :, 0]
+
+
+def _same(container: Any) -> Any:
+    return container
+
+
+def _only(container: Any) -> Any:
+    return container[0]
+
+
+def _numbers(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """The values of a DataFrame, NaN where they are missing."""
+    return np.array(frame.to_numpy(dtype=float, na_value=np.nan))
+
+
+def _as_held(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Numbers as a column of that type can hold them."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
+        return np.clip(np.rint(values), limits.min, limits.max)
+    return values if dtype.kind == "b" else values.astype(getattr(dtype, "numpy_dtype", dtype))
+
+
+def _written(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    """A copy of `old` with the numbers of `new` that differ."""
+    out = old.copy()
+    changed = (old != new) & ~np.isnan(new)
+    out[changed] = _as_held(new[changed], old.dtype)
+    return out
+
+
+def _rewritten(frame: pd.DataFrame, values: NDArray[Any]) -> pd.DataFrame:
+    """A copy of a DataFrame with the numbers of `values` that differ; types as before."""
+    before, columns = _numbers(frame), {}
+    changed = (before != values) & ~np.isnan(values)
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j].array.copy()
+        new = _as_held(values[changed[:, j], j], column.dtype)
+        column[changed[:, j]] = new.astype(getattr(column.dtype, "numpy_dtype", column.dtype))
+        columns[j] = pd.Series(column, index=frame.index)
+    return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from sktime.base import BaseEstimator
@@ -46,7 +45,7 @@ class Model:
             self.regression = "classifier" not in kinds
         else:
             check_is_fitted(estimator)
-            self.regression = is_regressor(estimator)
+            self.regression = not hasattr(estimator, "classes_")
         self.classes = None if self.regression else np.asarray(estimator.classes_)
         if self.classes is not None and len(self.classes) < 2:
             raise InvalidInputError(f"the classifier knows the class {self.classes.tolist()} only: there is no other.")

@@ -1,9 +1,22 @@
 """Missing values: allowed when asked for, never changed, seen by the model as NaN, counted nowhere."""
 
+import json
+
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, PAPER, Causal, Continuous, Discrete, Features, InvalidInputError, OneHot, SearchSettings
+from ntdcfe import (
+    NTDCFE,
+    PAPER,
+    Causal,
+    Continuous,
+    Counterfactual,
+    Discrete,
+    Features,
+    InvalidInputError,
+    OneHot,
+    SearchSettings,
+)
 from ntdcfe.environment import Environment, stand_ins
 from ntdcfe.scale import units_of
 
@@ -120,3 +133,10 @@ def test_the_in_distribution_test_sees_the_gaps():
     NTDCFE(rises, plausible=plausible, missing="fixed", settings=QUICK).explain(x, True)
     assert seen
     assert all(seen)
+
+
+def test_to_json_and_back():
+    cf = NTDCFE(rises, missing="fixed", settings=QUICK).explain(with_gaps(), True)
+    back = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict(), allow_nan=False)))
+    np.testing.assert_array_equal(back.x, cf.x)
+    assert list(map(str, back.changes)) == list(map(str, cf.changes))

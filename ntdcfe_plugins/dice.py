@@ -24,7 +24,7 @@ from ntdcfe.candidates import Candidates
 from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import changes
 from ntdcfe.environment import Environment
-from ntdcfe.predictor import Prediction
+from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.scale import units_of
 
 try:
@@ -134,7 +134,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         series: SeriesColumns | None = None,
     ) -> None:
         super().__init__(data_interface, model_interface)
-        self.features = dict(features or {})
+        self.features = dict(_described(features))
+        if not isinstance(constraints, Iterable):
+            raise UserConfigValidationException(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
         self.constraints = tuple(constraints)
         self.plausible = plausible
         self.settings = SETTINGS if settings is None else settings
@@ -176,6 +178,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             Nothing was found for any query; the exception has near misses and reasons.
         """
         frame = self._frame(query_instances)
+        if not isinstance(features_to_vary, Iterable):
+            raise UserConfigValidationException(
+                f"features_to_vary must be 'all' or a list of features, got {features_to_vary!r}."
+            )
         vary = features_to_vary if isinstance(features_to_vary, str) else list(features_to_vary)
         self._validate_counterfactual_configuration(
             frame, total_CFs, desired_class, desired_range, permitted_range, vary, stopping_threshold,
@@ -205,10 +211,12 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         return self._examples(self._frame(query_instance), total_CFs, *given, **arguments.kwargs)[0]
 
     def predict_fn(self, input_instance: pd.DataFrame) -> NDArray[Any]:
-        """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor."""
+        """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor; anything else as it comes."""
         scores = np.asarray(self.model.get_output(input_instance))
+        if scores.ndim not in (1, 2) or scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
+            return scores  # the engine says what is wrong with it
         if self.model.model_type == ModelTypes.Regressor:
-            return scores.reshape(len(scores))
+            return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
         if scores.ndim == 1 or scores.shape[1] == 1:
             positive = scores.reshape(len(scores))
             return np.column_stack([1 - positive, positive])
@@ -408,11 +416,17 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
 
     def _prediction(self, frame: pd.DataFrame) -> Prediction:
         """What the model says of rows, in its own labels or values."""
-        scores = self.predict_fn(frame)
-        if self.model.model_type == ModelTypes.Regressor:
-            return Prediction(scores)
-        labels = self._labels(scores.shape[1])
-        return Prediction(labels[scores.argmax(1)], scores, labels)
+        regression = self.model.model_type == ModelTypes.Regressor
+        predict = Predictor(
+            lambda rows: self.predict_fn(frame.iloc[rows[:, 0]]),
+            "values" if regression else "probabilities",
+            max_batch_size=self.settings.max_batch_size,
+        )
+        said = predict(np.arange(len(frame))[:, None])
+        if said.probabilities is None:
+            return said
+        labels = self._labels(said.probabilities.shape[1])
+        return Prediction(labels[said.probabilities.argmax(1)], said.probabilities, labels)
 
     def _labels(self, n_classes: int) -> NDArray[Any]:
         """The model's labels in the order of its probabilities; indices if it does not tell."""
@@ -454,7 +468,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         if isinstance(queries, (list, tuple)) and queries and all(isinstance(q, pd.DataFrame) for q in queries):
             queries = pd.concat(queries)
         elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
-            queries = pd.DataFrame(list(queries), columns=self.data_interface.feature_names)
+            names = self.data_interface.feature_names
+            if any(len(query) != len(names) for query in queries):
+                raise ValueError(f"a query as a list must have one value for each of {names}.")
+            queries = pd.DataFrame(list(queries), columns=names)
         frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
         if frame.empty:
             raise ValueError("query_instances must have at least one row.")
@@ -488,6 +505,14 @@ def register() -> None:
 
     decide.knows_ntdcfe = True  # type: ignore[attr-defined]
     dice_ml.dice.decide = decide
+
+
+def _described(features: Any) -> Mapping[str, Mapping[str, Any]]:
+    """Descriptions by feature; raises if that is not what they are."""
+    features = {} if features is None else features
+    if not isinstance(features, Mapping) or not all(isinstance(options, Mapping) for options in features.values()):
+        raise UserConfigValidationException(f"features must be a dict from feature name to a dict, got {features!r}.")
+    return features
 
 
 def _environment(start: NDArray[Any], engine: Engine) -> Environment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,9 @@ class Column:
         if numbers and len(declared) == 2:
             bounds = tuple(_number(value) for value in (declared if permitted is None else permitted))
             described: dict[str, Any] = {"bounds": bounds, "precision": _precision(column, data, declared)}
-            if getattr(data, "mad", None) and data.mad.get(name, 0) > 0:
-                described["scale"] = float(data.mad[name])
+            mad = (getattr(data, "mad", None) or {}).get(name, 0)
+            if not (isinstance(mad, Real) and mad <= 0):
+                described["scale"] = mad
             return cls(column.dtype, _feature(Continuous, {"name": name, **described, **options}))
         # DiCE takes any list of numbers for a range and turns a public category into text: what is
         # listed are the values, and they are of the query's type.
@@ -266,9 +268,13 @@ def _levels(levels: list[Any], column: pd.Series) -> tuple[list[Any], Any]:
         return levels, pd.CategoricalDtype([*known, *missing], column.dtype.ordered) if missing else column.dtype
     if column.dtype.kind == "b":
         return [str(level) in ("True", "1", "1.0") for level in levels], column.dtype
-    if column.dtype.kind in "iuf":
-        return [column.dtype.type(level) for level in levels], column.dtype
-    kinds = {type(value) for value in column} - {str}
-    if len(kinds) == 1 and all(isinstance(level, str) for level in levels):
-        return [next(iter(kinds))(level) for level in levels], column.dtype
+    kinds = {column.dtype.type} if column.dtype.kind in "iuf" else {type(value) for value in column} - {str}
+    if column.dtype.kind in "iuf" or (len(kinds) == 1 and all(isinstance(level, str) for level in levels)):
+        kind = next(iter(kinds))
+        try:
+            return [kind(level) for level in levels], column.dtype
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"Feature {column.name} has values of type {kind.__name__}, which {levels} are not."
+            ) from None
     return levels, column.dtype

@@ -26,7 +26,7 @@ except ImportError as missing:
 from ntdcfe import Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.predictor import Prediction
 from ntdcfe_plugins._panels import Panel, panel_of
-from ntdcfe_plugins._sktime import Format, Model, Run
+from ntdcfe_plugins._sktime import Format, Model, Run, features_of, seed_of
 
 __all__ = [
     "CounterfactualClassifier",
@@ -171,7 +171,12 @@ class CounterfactualExplainer:
         model.check_capabilities(panel)
         targets = model.targets(target, len(panel))
         limits = {"n_counterfactuals": n_counterfactuals, "max_queries": max_queries, "progress": progress}
-        run = Run(self, panel, targets, limits, None if max_seconds is None else time.monotonic() + max_seconds)
+        (self.settings or SearchSettings()).given(
+            n_counterfactuals=n_counterfactuals, max_queries=max_queries, max_seconds=max_seconds
+        )  # raises before the model is asked anything
+        features, seed = features_of(self.features, panel), seed_of(self.random_state)
+        deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        run = Run(self, panel, targets, limits, deadline, features, seed)
 
         present = model.ask(panel.container)
         targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]

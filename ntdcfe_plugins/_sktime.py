@@ -100,6 +100,7 @@ class Model:
 
     def targets(self, target: Any, n: int) -> list[Target]:
         """One target an instance."""
+        target = target.item() if isinstance(target, np.ndarray) and not target.ndim else target
         each = isinstance(target, (pd.Series, np.ndarray)) or (
             isinstance(target, list) and bool(target) and all(isinstance(t, (Target, tuple)) for t in target)
         )

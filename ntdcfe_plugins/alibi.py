@@ -27,7 +27,7 @@ from ntdcfe import Causal, Counterfactual, Features, SearchSettings, Target
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.proximity import weighted_l1
-from ntdcfe_plugins.columns import Column, Columns, listed, mapped
+from ntdcfe_plugins.columns import Column, Columns, listed, mapped, named
 
 #: Wanted labels, or the ends of an interval; None for any class but the present one.
 Goal = tuple[Any, ...] | None
@@ -130,9 +130,9 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.target_class = target_class
         self.feature_names = None if feature_names is None else [str(n) for n in listed("feature_names", feature_names)]
         self.category_map = mapped("category_map", category_map)
-        self.ohe = list(self.category_map) if ohe is True else [] if ohe is False else listed("ohe", ohe)
-        self.immutable_features = listed("immutable_features", immutable_features)
-        self.non_actionable_features = listed("non_actionable_features", non_actionable_features)
+        self.ohe = list(self.category_map) if ohe is True else [] if ohe is False else named("ohe", ohe)
+        self.immutable_features = named("immutable_features", immutable_features)
+        self.non_actionable_features = named("non_actionable_features", non_actionable_features)
         self.feature_range = feature_range
         self.directions = mapped("directions", directions)
         self.weights = mapped("weights", weights)

@@ -171,6 +171,13 @@ def listed(argument: str, value: Any) -> list[Any]:
     return list(value)
 
 
+def named(argument: str, value: Any) -> list[Column]:
+    """What was given as a collection of names or columns."""
+    if wrong := [key for key in listed(argument, value) if not isinstance(key, (str, int, np.integer))]:
+        raise InvalidInputError(f"{argument} must be names or columns, got {wrong[0]!r}.")
+    return list(listed(argument, value))
+
+
 def mapped(argument: str, value: Any) -> dict[Any, Any]:
     """What was given as a dict."""
     if value is None:

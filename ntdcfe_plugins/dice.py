@@ -13,13 +13,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import NTDCFE as Engine
-from ntdcfe import Counterfactual, SearchSettings, Target
+from ntdcfe import Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
 from ntdcfe.candidates import Candidates
 from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import changes
@@ -178,9 +179,21 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             Nothing was found for any query; the exception has near misses and reasons.
         """
         frame = self._frame(query_instances)
+        if not isinstance(total_CFs, Integral):
+            raise UserConfigValidationException(
+                "The number of counterfactuals generated per query instance (total_CFs) should be a positive integer, "
+                f"got {total_CFs!r}."
+            )
         if not isinstance(features_to_vary, Iterable):
             raise UserConfigValidationException(
                 f"features_to_vary must be 'all' or a list of features, got {features_to_vary!r}."
+            )
+        if permitted_range is not None and not (
+            isinstance(permitted_range, Mapping)
+            and all(isinstance(given, (list, tuple, np.ndarray)) for given in permitted_range.values())
+        ):
+            raise UserConfigValidationException(
+                f"permitted_range must be a dict from feature to a list, got {permitted_range!r}."
             )
         vary = features_to_vary if isinstance(features_to_vary, str) else list(features_to_vary)
         self._validate_counterfactual_configuration(
@@ -338,7 +351,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         ]
         if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
             warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
-            near = [_neighbours(environments[i], engine.seed, int(min(NEIGHBOURS, rows))) for i in already]
+            spare = [int(min(NEIGHBOURS, max(0, rows - answers[i].n_queries))) for i in already]
+            near = [_neighbours(environments[i], engine.seed, n) for i, n in zip(already, spare, strict=True)]
             held = self._held(table, near, [targets[i] for i in already])
             for i, states, valid in zip(already, near, held, strict=True):
                 pools[i] = np.concatenate([pools[i], states[valid]])
@@ -403,8 +417,19 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         if self.plausible is not None:
             for valid, pool in zip(held, pools, strict=True):
                 if valid.any():
-                    valid[valid] = np.asarray(self.plausible(table.decode(pool[valid])))
+                    valid[valid] = self._in_distribution(table.decode(pool[valid]))
         return held
+
+    def _in_distribution(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows are plausible ``(n,)``."""
+        assert self.plausible is not None
+        try:
+            verdict = np.asarray(self.plausible(frame)).astype(bool)
+        except Exception as cause:
+            raise PredictorError(f"plausible raised {type(cause).__name__}: {cause}") from cause
+        if verdict.shape != (len(frame),):
+            raise InvalidInputError(f"plausible must return one verdict a row, {len(frame)}, got {verdict.shape}.")
+        return verdict
 
     def _said(self, table: Table, pools: list[NDArray[Any]]) -> list[Prediction | None]:
         """What the model says of the states of each query, None of none; one call for all."""
@@ -430,8 +455,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
 
     def _labels(self, n_classes: int) -> NDArray[Any]:
         """The model's labels in the order of its probabilities; indices if it does not tell."""
-        labels = getattr(self.model.model, "classes_", None)
-        return np.arange(n_classes) if labels is None or len(labels) != n_classes else np.asarray(labels)
+        labels = np.asarray(getattr(self.model.model, "classes_", None))
+        return labels if labels.shape == (n_classes,) else np.arange(n_classes)
 
     def _targets(
         self, desired_class: Any, present: Prediction, stopping_threshold: float
@@ -460,7 +485,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
                     f"desired_class={desired_class} is taken as an index, as in DiCE: class {labels[desired_class]}.",
                     stacklevel=6,
                 )
-            return desired_class
+            return int(desired_class)
         return matches[0] if matches else int(self.infer_target_cfs_class(desired_class, None, len(labels)))
 
     def _frame(self, queries: Any) -> pd.DataFrame:

@@ -126,6 +126,8 @@ class CounterfactualExplainer:
         if backend is not None and (backend not in backend_dict or backend == "dask_lazy"):
             known = sorted(set(backend_dict) - {"None", "dask_lazy"})
             raise InvalidInputError(f"backend must be None or one of {known}, got {backend!r}.")
+        if backend_params is not None and not isinstance(backend_params, Mapping):
+            raise InvalidInputError(f"backend_params must be a dict or None, got {backend_params!r}.")
         self.model = Model(estimator)
         self.estimator = estimator
         self.features = features

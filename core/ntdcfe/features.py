@@ -97,7 +97,8 @@ class Continuous(Feature):
             raise InvalidInputError(f"{self}: bounds must be (lower, upper) with lower <= upper, got {self.bounds!r}.")
         if self.scale is not None and not (isinstance(self.scale, Real) and 0 < self.scale < math.inf):
             raise InvalidInputError(f"{self}: scale must be a positive number, got {self.scale!r}.")
-        if self.precision is not None and (isinstance(self.precision, bool) or not isinstance(self.precision, int)):
+        decimals = 0 if self.precision is None else self.precision
+        if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 100:
             raise InvalidInputError(f"{self}: precision must be a whole number of decimals, got {self.precision!r}.")
 
     @property

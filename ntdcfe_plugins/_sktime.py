@@ -60,13 +60,15 @@ class Model:
         graded = graded and not self.regression and hasattr(estimator, "predict_proba")
         self.method = "predict_proba" if graded else "predict"
 
-    def ask(self, container: Any) -> Prediction:
-        """What the model says of a container: the outcomes of predict, with probabilities where there are any."""
+    def ask(self, container: Any, n: int) -> Prediction:
+        """What the model says of a container of `n` series: predict's outcomes, and probabilities where there are any."""
         outcomes = np.asarray(self._call("predict", container))
         if outcomes.ndim == 2 and outcomes.shape[1] == 1:
             outcomes = outcomes[:, 0]
         if outcomes.ndim != 1:
             raise InvalidInputError("the estimator has several outputs: explain one at a time.")
+        if len(outcomes) != n:
+            raise PredictorError(f"the estimator gave {len(outcomes)} predictions for the {n} series of X.")
         if self.regression:
             return Prediction(outcomes.astype(float))
         if self.method == "predict":

@@ -233,6 +233,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise InvalidInputError(f"target_interval must be (low, high), got {pair!r}.")
             Target.interval(*pair)
+            if self.output != "values":
+                raise InvalidInputError(f"target_interval is of a regression: output must be 'values', got {self.output!r}.")
         model = _Model(self.predictor, self.output, self.classes)
         ntdcfe.NTDCFE(
             model, None, (), self.plausible, self.settings, self.seed, output=model.form, classes=self.classes
@@ -253,7 +255,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         if self.output == "values":
             goals = _intervals(self.target_interval, Y_t)
         elif Y_t is not None:
-            goals = [(label,) for label in _labels(np.asarray(Y_t), first)]
+            goals = [(label,) for label in _labels(Y_t, first)]
         else:
             return [_goal(self.target_class, present, first.classes) for present in first.outcomes.tolist()]
         if len(goals) not in (1, len(first)):
@@ -411,8 +413,12 @@ def _goal(target_class: Any, present: Any, classes: NDArray[Any] | None) -> Goal
     return tuple(map(_plain, target_class)) if several else (_plain(target_class),)
 
 
-def _labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
+def _labels(wanted: ArrayLike, first: Prediction) -> list[Any]:
     """Labels from labels ``(), (n,), (n, 1)`` or from one-hot rows ``(n, C)``."""
+    try:
+        Y_t = np.asarray(wanted)
+    except ValueError:
+        raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got {wanted!r}.") from None
     if Y_t.ndim > 2 or Y_t.size == 0:
         raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
     if Y_t.ndim == 2 and Y_t.shape[1] > 1:

@@ -13,7 +13,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         self.features = dict(_described(features))
         if not isinstance(constraints, Iterable):
             raise UserConfigValidationException(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
+        if plausible is not None and not callable(plausible):
+            raise UserConfigValidationException(f"plausible must be a function of rows, got {plausible!r}.")
         self.constraints = tuple(constraints)
         self.plausible = plausible
         self.settings = SETTINGS if settings is None else settings
@@ -255,6 +257,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         **kwargs: Any,
     ) -> list[Examples]:
         """The results of all queries, which share the calls to the model."""
+        if isinstance(desired_range, np.ndarray):
+            desired_range = desired_range.tolist()  # DiCE's JSON knows no arrays
         idle = set(kwargs) - SEARCH_OPTIONS - OUR_OPTIONS
         idle |= {"posthoc_sparsity_param"} if posthoc_sparsity_param not in (None, 0.1) else set()
         idle |= {"posthoc_sparsity_algorithm"} if posthoc_sparsity_algorithm not in (None, "linear") else set()
@@ -320,7 +324,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
         limits = self.settings.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
         if proximity is not None:
-            if not proximity > 0:
+            if not (isinstance(proximity, Real) and proximity > 0):
                 raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
             limits = replace(limits, sparsity_weight=limits.sparsity_weight / proximity)
         # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.

@@ -61,7 +61,7 @@ class Model:
         self.method = "predict_proba" if graded else "predict"
 
     def ask(self, container: Any, n: int) -> Prediction:
-        """What the model says of a container of `n` series: predict's outcomes, and probabilities where there are any."""
+        """What the model says of a container of `n` series: predict's outcomes, with probabilities if there are any."""
         outcomes = np.asarray(self._call("predict", container))
         if outcomes.ndim == 2 and outcomes.shape[1] == 1:
             outcomes = outcomes[:, 0]

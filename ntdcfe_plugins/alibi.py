@@ -229,12 +229,16 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         if self.target_proba is not None and not (isinstance(self.target_proba, Real) and 0 < self.target_proba <= 1):
             raise InvalidInputError(f"target_proba must be above 0 and up to 1, got {self.target_proba!r}.")
         if self.target_interval is not None:
-            pair = self.target_interval.tolist() if isinstance(self.target_interval, np.ndarray) else self.target_interval
+            pair = (
+                self.target_interval.tolist() if isinstance(self.target_interval, np.ndarray) else self.target_interval
+            )
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise InvalidInputError(f"target_interval must be (low, high), got {pair!r}.")
             Target.interval(*pair)
             if self.output != "values":
-                raise InvalidInputError(f"target_interval is of a regression: output must be 'values', got {self.output!r}.")
+                raise InvalidInputError(
+                    f"target_interval is of a regression: output must be 'values', got {self.output!r}."
+                )
         model = _Model(self.predictor, self.output, self.classes)
         ntdcfe.NTDCFE(
             model, None, (), self.plausible, self.settings, self.seed, output=model.form, classes=self.classes
@@ -423,6 +427,8 @@ def _labels(wanted: ArrayLike, first: Prediction) -> list[Any]:
         raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
     if Y_t.ndim == 2 and Y_t.shape[1] > 1:
         classes = np.arange(Y_t.shape[1]) if first.classes is None else first.classes
+        if Y_t.dtype.kind not in "fiub":
+            raise InvalidInputError(f"Y_t of several columns must be one-hot numbers, got {Y_t.dtype}.")
         if Y_t.shape[1] != len(classes):
             raise InvalidInputError(f"Y_t has {Y_t.shape[1]} columns, the predictor {len(classes)} classes.")
         return list(classes[Y_t.argmax(1)].tolist())

@@ -77,8 +77,9 @@ class Columns:
         self.kinds: list[Kind] = []
         self.owner: list[int] = []
         left = dict(category_map)
-        for key, categories in left.items():
-            listed(f"category_map[{key!r}]", categories)
+        for group, categories in left.items():
+            if not listed(f"category_map[{group!r}]", categories):
+                raise InvalidInputError(f"category_map[{group!r}] must list categories, got {categories!r}.")
         while len(self.owner) < (n_columns or 0) if names is None else len(self.kinds) < len(names):
             position = len(self.kinds)
             name = f"feature {position}" if names is None else names[position]

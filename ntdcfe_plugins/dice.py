@@ -13,7 +13,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -324,7 +324,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
         limits = self.settings.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
         if proximity is not None:
-            if not (isinstance(proximity, Real) and proximity > 0):
+            if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
                 raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
             limits = replace(limits, sparsity_weight=limits.sparsity_weight / proximity)
         # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.

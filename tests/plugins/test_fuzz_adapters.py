@@ -4,7 +4,7 @@ import json
 import sys
 import traceback
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from ntdcfe import PAPER, Causal, InvalidInputError, PredictorError, SearchSetti
 from ntdcfe_plugins import alibi, dice, sktime
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
-from test_fuzz import MODELS, arrays, mostly, numbers, refused_or, score
+from test_fuzz import MODELS, arrays, mostly, refused_or, score
 
 SMALL = [
     SearchSettings(max_queries=60, max_calls=4),
@@ -58,7 +58,7 @@ def places(error):
 
 
 def deliberate(error, *others):
-    """Whether it was raised by a `raise` of an adapter, or in one of the other packages that an adapter hands input to."""
+    """Whether it was raised by a `raise` of an adapter, or in another package that an adapter hands its input to."""
     own = [place for place in places(error) if any(f"/{name}/" in place[0] for name in ("ntdcfe_plugins", *others))]
     return bool(own) and ("ntdcfe_plugins" not in own[-1][0] or own[-1][1].startswith("raise"))
 
@@ -92,13 +92,23 @@ ALIBI_MODELS = {
     "three columns": lambda X: np.column_stack([0.5 - score(X) / 2, 0.5 + score(X) / 2, 0 * score(X)]) / 1.0,
     "one probability": lambda X: 0.5 + score(X) / 2,
 }
-ALIBI_USUAL = ["labels", "text", "two columns", "two columns", "logits", "three columns", "one probability", "one column"]
+ALIBI_USUAL = [
+    "labels",
+    "text",
+    "two columns",
+    "two columns",
+    "logits",
+    "three columns",
+    "one probability",
+    "one column",
+]
 ALIBI_OPTIONS = {
     "target_class": ["other", "same", 1, {1}, np.array([1])],
     "feature_names": [["a", "b"]],
     "immutable_features": [[0], [-1], []],
     "non_actionable_features": [[0], [1]],
-    "feature_range": [(-3, 3), (0, 1), {0: (-1, 1)}, (-1e10, 1e10), {0: (None, 2)}, (np.full((1, 2), -2), np.full((1, 2), 2))],
+    "feature_range": [(-3, 3), (0, 1), {0: (-1, 1)}, (-1e10, 1e10), {0: (None, 2)}, (np.full((1, 2), -2), np.full((1,
+        2), 2))],
     "directions": [{0: "rise"}, {0: "fall", 1: "rise"}],
     "weights": [{0: 2.0}, {1: 1e-6}, {0: np.float32(2)}],
     "scales": [{0: 0.5}, {0: 1e-12}, {1: 1e12}],
@@ -114,36 +124,48 @@ ALIBI_OPTIONS = {
     "seed": [1, 2**63, np.int64(3)],
 }  # fmt: skip
 ALIBI_ODD = {
-    "target_class": [[0, 1], None, 7, "x", np.nan, [], (), {"a": 1}, 0.5, True, [[0, 1]], np.array(1), np.array([[0, 1]])],
+    "target_class": [[0, 1], None, 7, "x", np.nan, [], (), {"a": 1}, 0.5, True, [[0, 1]], np.array(1), np.array([[0,
+        1]])],
     "feature_names": [[], ["a", "a"], "ab", [1, 2], 5, ["a", "b", "c", "d", "e"]],
     "immutable_features": ["a", ["a"], [9], [None], [0.5], 0, [True], [[0]], {0: 1}],
     "non_actionable_features": [["z"], 3, [-9]],
     "feature_range": [
         (1, 0), (np.nan, 1), "ab", 5, {7: (0, 1)}, {0: 3}, {0: ("a", 1)}, (None, None), (0, 1, 2), ([0, 1], [1]), [],
-        (np.inf, -np.inf), {0: (1e308, 1e309)}, ([[0, 0], [1, 1]], 9), {"b": (0, 1)}, {None: (0, 1)}, (0, 0), {0: (5e-324, 1e-320)},
+        (np.inf, -np.inf), {0: (1e308, 1e309)}, ([[0, 0], [1, 1]], 9), {"b": (0, 1)}, {None: (0, 1)}, (0, 0),
+        {0: (5e-324, 1e-320)},
         ([], []), ({}, {}), {0: {1: 2, 3: 4}}, np.zeros((2, 2)), {0: (True, "1")}, ((0,), (1,)),
     ],
     "directions": [{0: "up"}, {9: "rise"}, "rise", ["rise"], {0: None}, {0: ["rise"]}, 5],
-    "weights": [{0: 0}, {0: -1}, {0: np.nan}, {0: "heavy"}, {9: 1.0}, [1.0, 2.0], {0: None}, 3.0, {0: np.array([1, 2])}],
+    "weights": [{0: 0}, {0: -1}, {0: np.nan}, {0: "heavy"}, {9: 1.0}, [1.0, 2.0], {0: None}, 3.0, {0: np.array([1,
+        2])}],
     "scales": [{0: 0}, {0: np.inf}, {0: "a"}, {"z": 1}, 1.0, {0: [1]}, {0: np.nan}],
-    "actionable_steps": [[True, True, False], slice(1, None), [9], [], "all", slice(9, None), 3, [[0]], [0.5], None, {0}, np.array(True)],
+    "actionable_steps": [[True, True, False], slice(1, None), [9], [], "all", slice(9, None), 3, [[0]], [0.5], None,
+        {0}, np.array(True)],
     "target_proba": [0, -1, 2, np.nan, "a", None, True, [0.5], np.array([0.5])],
-    "target_interval": [(1, 0), (np.nan, 1), 5, ("a", "b"), (None, None), (1,), (np.inf, np.inf), "ab", [], {}, (1e308, None)],
+    "target_interval": [(1, 0), (np.nan, 1), 5, ("a", "b"), (None, None), (1,), (np.inf, np.inf), "ab", [], {},
+        (1e308, None)],
     "output": ["logit", None, 3, ["labels"], "labels", "probabilities", "probability", "logits", "values"],
-    "classes": [["a", "b"], np.array([0, 1, 2]), [], [1], ["a", "a"], "ab", 5, [None, 1], [[0, 1]], {0, 1}, [0, np.nan], np.array(3)],
+    "classes": [["a", "b"], np.array([0, 1, 2]), [], [1], ["a", "a"], "ab", 5, [None, 1], [[0, 1]], {0, 1}, [0,
+        np.nan], np.array(3)],
     "max_queries": [0, -1, 1, 2, 1.5, "many", np.nan, True],
     "max_seconds": [0, -1, 1e-9, "soon", np.nan, np.inf],
     "constraints": [
         [Causal(1, 0, lambda cause: np.nan * cause)], [Causal("z", 0, abs)], 3, ["rule"], [None],
-        [Causal(1, 0, lambda cause: "text")], [Causal(0, 0, lambda cause: cause)], [Causal(1, 0, lambda cause: cause[:1])],
+        [Causal(1, 0, lambda cause: "text")], [Causal(0, 0, lambda cause: cause)], [Causal(1, 0,
+        lambda cause: cause[:1])],
     ],
-    "plausible": [lambda X: True, lambda X: 1 / 0, 3, lambda X: np.full(len(X), np.nan), lambda X: ["no"] * len(X)],
+    "plausible": [lambda X: True, lambda X: 1 / 0, 3, lambda X: np.full(len(X), np.nan)],
     "seed": [-1, 0.5, None, "a", True, 2**70, [1]],
 }  # fmt: skip
-ALIBI_CALL = {"Y_t": [[1], np.array([1]), [[1]], [[0, 1]], 1, [0.0]], "num_samples": [2, 3, np.int64(2)], "verbose": [False]}
+ALIBI_CALL = {
+    "Y_t": [[1], np.array([1]), [[1]], [[0, 1]], 1, [0.0]],
+    "num_samples": [2, 3, np.int64(2)],
+    "verbose": [False],
+}
 ALIBI_CALL_ODD = {
     "Y_t": [
-        [], "x", [None], [np.nan], [[0, 1, 0, 0]], np.zeros((2, 2, 2)), [7], [1, 0, 1, 0, 1], [["a"]], [0.5], {}, [[np.nan, 1]],
+        [], "x", [None], [np.nan], [[0, 1, 0, 0]], np.zeros((2, 2, 2)), [7], [1, 0, 1, 0, 1], [["a"]], [0.5], {},
+        [[np.nan, 1]],
         [[1], [0, 1]], np.array(["1"]), [[1e300, np.inf]], [[5, 1]], [True],
     ],
     "num_samples": [0, -1, 1.5, "two", None, True, np.nan, 50],
@@ -152,9 +174,12 @@ ALIBI_CALL_ODD = {
 category_maps = mostly(
     [({0: ["x", "y", "z"]}, False), ({0: ["x", "y"]}, True), ({1: ["x", "y"]}, [1]), ({"a": ("x", "y", "z")}, False)],
     [
-        ({9: ["x"]}, False), ({0: []}, False), ({0: 3}, False), ({0: None}, True), ({"z": ["x", "y"]}, ["z"]), ({0: "xy"}, False),
-        ({0: ["x"]}, True), ({0: ["x", "x"]}, True), ([1], False), ({-1: ["x", "y"]}, False), ({None: ["x"]}, False), (5, True),
-        ({0: ["x", "y"]}, [3]), ({0: ["x", "y"]}, 0), ({0: ["x", "y"]}, None), ({0.0: ["x", "y", "z"]}, False), ({0: [None, 1]}, False),
+        ({9: ["x"]}, False), ({0: []}, False), ({0: 3}, False), ({0: None}, True), ({"z": ["x", "y"]}, ["z"]),
+        ({0: "xy"}, False),
+        ({0: ["x"]}, True), ({0: ["x", "x"]}, True), ([1], False), ({-1: ["x", "y"]}, False), ({None: ["x"]}, False),
+        (5, True),
+        ({0: ["x", "y"]}, [3]), ({0: ["x", "y"]}, 0), ({0: ["x", "y"]}, None), ({0.0: ["x", "y", "z"]}, False),
+        ({0: [None, 1]}, False),
     ],
     3,
 )  # fmt: skip
@@ -167,7 +192,9 @@ def rows_of_numbers(draw):
     if odd:
         return draw(arrays((draw(st.sampled_from([0, 1, 3])),) if odd == "lead" else ()))
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    return rng.normal(size=draw(st.sampled_from([(1, 2), (2, 2), (1, 3, 2), (2, 4, 2)]))) - draw(st.sampled_from([0, 0.5]))
+    return rng.normal(size=draw(st.sampled_from([(1, 2), (2, 2), (1, 3, 2), (2, 4, 2)]))) - draw(
+        st.sampled_from([0, 0.5])
+    )
 
 
 @st.composite
@@ -281,6 +308,47 @@ def test_alibi(call):
     check_alibi(call)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"immutable_features": 0},
+        {"immutable_features": "ab"},
+        {"immutable_features": [[0]]},
+        {"directions": "rise"},
+        {"weights": [1.0, 2.0]},
+        {"feature_names": 5},
+        {"category_map": {0: 3}},
+        {"category_map": {0: "xy"}},
+        {"category_map": {0: ["x", "y"]}, "ohe": 0},
+        {"constraints": 3},
+        {"constraints": [None]},
+        {"target_proba": [0.5]},
+        {"target_interval": {}},
+        {"target_interval": (0.1, 0.2, 0.3)},
+        {"target_interval": (-0.1, 0.1), "output": "probability"},
+        {"scales": {0: "a"}},
+        {"classes": 5},
+        {"seed": 2**70},
+    ],
+)
+def test_alibi_refuses(options):
+    with pytest.raises(InvalidInputError, match=r"must be|target_interval"):
+        alibi.NTDCFE(MODELS["two columns"], **options).explain(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("Y_t", [[[1], [0, 1]], "ab", [["low", "high"]]])
+@pytest.mark.parametrize("options", [{}, {"target_interval": (0, 1)}])
+def test_alibi_refuses_targets(Y_t, options):
+    with pytest.raises(InvalidInputError):
+        alibi.NTDCFE(MODELS["two columns" if not options else "values"], **options).explain(np.zeros((1, 2)), Y_t)
+
+
+@pytest.mark.parametrize("name", ["labels", "text", "values", "NaN", "strange"])
+def test_alibi_says_that_they_are_no_logits(name):
+    with pytest.raises(PredictorReturnTypeError, match="the model returned"):
+        alibi.NTDCFE(ALIBI_MODELS[name], output="logits").explain(np.full((1, 2), 9.0))
+
+
 # DiCE
 
 RANGES = {
@@ -292,34 +360,57 @@ RANGES = {
     "text": (["0", "1"], ["0", "1"]),
 }
 ODD_RANGES = [
-    [3, 0], [1, 1], [0.0, np.nan], [-np.inf, np.inf], [1], [], ["a"], ["a", "a"], ["a", 1], [None, None], "ab", 5, None, [0, "9"],
-    (0, 9), [0, 1e308], [-1e308, 1e308], [0, 5e-324], [np.int64(0), np.int64(9)], [np.float32(0.1), np.float32(0.9)], [[0, 1], [2, 3]],
-    [0, 1.5], np.array([0, 9]), [False, True], [True, 5], [2, 4, np.nan],
+    [3, 0], [1, 1], [0.0, np.nan], [-np.inf, np.inf], [1], [], ["a"], ["a", "a"], ["a", 1], [None, None], "ab", 5,
+    None, [0, "9"], (0, 9), [0, 1e308], [-1e308, 1e308], [0, 5e-324], [np.int64(0), np.int64(9)],
+    [np.float32(0.1), np.float32(0.9)], [[0, 1], [2, 3]], [0, 1.5], np.array([0, 9]), [False, True], [True, 5], [2, 4, np.nan],
 ]  # fmt: skip
 PRECISIONS = [None, {"real": ["float", 1]}, {"real": ["float", 0], "whole": "int"}]
-ODD_PRECISIONS = [{"real": "float"}, {"real": ["float", -1]}, {"real": ["float", "x"]}, {"real": 3}, {"z": "int"}, {"real": ["float", 400]}]
-DICE_MODELS = ["two columns"] * 4 + ["three columns", "one column", "logits", "one", "values", "NaN", "raises", "scalar", "ragged"] + [
-    "strange", "never", "infinite", "sometimes"
+ODD_PRECISIONS = [
+    {"real": "float"},
+    {"real": ["float", -1]},
+    {"real": ["float", "x"]},
+    {"real": 3},
+    {"z": "int"},
+    {"real": ["float", 400]},
+]
+DICE_MODELS = [
+    *["two columns"] * 8, *["three columns", "one column", "logits", "one", "values"] * 2, "NaN", "raises", "scalar",
+    "ragged", "strange", "never", "infinite", "sometimes",
 ]  # fmt: skip
 DICE_OPTIONS = {
-    "features": [{}, {"whole": {"direction": "rise"}}, {"real": {"weight": 2.0, "role": "immutable"}}, {"job": {"weight": 0.5}}],
+    "features": [
+        {},
+        {"whole": {"direction": "rise"}},
+        {"real": {"weight": 2.0, "role": "immutable"}},
+        {"job": {"weight": 0.5}},
+    ],
     "constraints": [[Causal("whole", "real", lambda cause: cause)], [Causal(0, -1, lambda cause: cause)]],
     "plausible": [lambda X: np.ones(len(X), bool), lambda X: np.arange(len(X)) % 2 == 0, lambda X: [True] * len(X)],
 }
 DICE_OPTIONS_ODD = {
     "features": [
-        {"whole": {"role": "owner"}}, {"real": {"bounds": (2, 1)}}, {"real": {"bounds": ("a", 1)}}, {"real": 3}, {"z": {}}, 5,
-        {"real": {"precision": 0.5}}, {"job": {"values": []}}, {"whole": {"name": "x"}}, {"real": {"weight": "a"}}, {"real": None},
+        {"whole": {"role": "owner"}}, {"real": {"bounds": (2, 1)}}, {"real": {"bounds": ("a", 1)}}, {"real": 3},
+        {"z": {}}, 5,
+        {"real": {"precision": 0.5}}, {"job": {"values": []}}, {"whole": {"name": "x"}}, {"real": {"weight": "a"}},
+        {"real": None},
         {"real": {"scale": -1}}, {"flag": {"direction": "up"}}, ["real"], {"real": {"scale": "a"}}, {"real": {3: 4}},
     ],
     "constraints": [[Causal("z", "real", abs)], 3, ["rule"], [Causal("real", "whole", lambda cause: np.nan * cause)]],
-    "plausible": [lambda X: True, lambda X: 1 / 0, 3, lambda X: [1], lambda X: np.full(len(X), np.nan), lambda X: ["no"] * len(X)],
+    "plausible": [lambda X: True, lambda X: 1 / 0, 3, lambda X: [1], lambda X: np.full(len(X), np.nan)],
 }  # fmt: skip
 DICE_CALL = {
     "desired_class": ["opposite", 0, 1, np.int64(1), "1"],
     "features_to_vary": ["all", ["real"], ["whole", "job"], ("real",), {"real", "job"}],
     "stopping_threshold": [0.5, 0.7, 0, 1],
-    "permitted_range": [None, {}, {"whole": [2, 5]}, {"job": ["nurse"]}, {"real": (0.0, 1.0)}, {"flag": [True]}, {"level": [2]}],
+    "permitted_range": [
+        None,
+        {},
+        {"whole": [2, 5]},
+        {"job": ["nurse"]},
+        {"real": (0.0, 1.0)},
+        {"flag": [True]},
+        {"level": [2]},
+    ],
     "random_seed": [None, 1, np.int64(3)],
     "max_queries": [5, 30, 100],
     "max_seconds": [5.0],
@@ -331,12 +422,16 @@ DICE_CALL = {
 }
 DICE_CALL_ODD = {
     "desired_class": [7, -1, None, np.nan, [1], "x", 0.5, 1.0, True, np.array([1]), (), {}],
-    "features_to_vary": [[], ["z"], "real", None, 3, [["real"]], [None], "z", {"real": 1}, np.array(["real"]), ["real", "real"]],
+    "features_to_vary": [[], ["z"], "real", None, 3, [["real"]], [None], "z", {"real": 1}, np.array(["real"]),
+        ["real", "real"]],
     "stopping_threshold": [np.nan, 2, -1, "a", None, [0.5], True],
     "permitted_range": [
-        {"z": [0, 1]}, {"whole": [5, 2]}, {"job": ["king"]}, {"real": [np.nan, 1]}, {"real": ["a", 1]}, {"whole": [1]}, 5, {"real": None},
-        {"job": []}, {"job": "nurse"}, {"real": 3}, {"whole": [1, 2, 3]}, {"real": [-np.inf, np.inf]}, {"whole": [2.2, 2.8]}, ["real"],
-        {"job": ["nurse", "nurse"]}, {"real": [1e300, 1e308]}, {"flag": ["True"]}, {"level": [2, 9]}, {"real": [None, 1]}, {"flag": [None]},
+        {"z": [0, 1]}, {"whole": [5, 2]}, {"job": ["king"]}, {"real": [np.nan, 1]}, {"real": ["a", 1]},
+        {"whole": [1]}, 5, {"real": None},
+        {"job": []}, {"job": "nurse"}, {"real": 3}, {"whole": [1, 2, 3]}, {"real": [-np.inf, np.inf]}, {"whole": [2.2,
+        2.8]}, ["real"],
+        {"job": ["nurse", "nurse"]}, {"real": [1e300, 1e308]}, {"flag": ["True"]}, {"level": [2, 9]}, {"real": [None,
+        1]}, {"flag": [None]},
     ],
     "random_seed": [-1, 0.5, "a", True, 2**70],
     "max_queries": [0, -1, 1, 2, 1.5, "many", np.nan],
@@ -415,34 +510,59 @@ def dice_calls(draw):
     if odd == 0:
         ranges[name] = draw(st.sampled_from(ODD_RANGES))
     elif odd == 1 and n:
-        rows[name][0] = draw(st.sampled_from([99, -99, 1e300, np.nan, np.inf, None, "king", "", 0.333, True, [1], 2**62, "3", 1e-300]))
+        rows[name][0] = draw(
+            st.sampled_from([99, -99, 1e300, np.nan, np.inf, None, "king", "", 0.333, True, [1], 2**62, "3", 1e-300])
+        )
     elif odd == 2:
         rows.pop(name)
     elif odd == 3:
         rows[draw(st.sampled_from(["extra", "ok", 3]))] = [1] * n
-    dtype = draw(mostly([None], ["category", "float32", "object", "int8", "str", "float64", "Int64", "bool", "uint8", "string"], 5))
-    form = draw(mostly(["frame"] * 4 + ["dict", "dicts", "values"], ["text", "none", "lists", "array", "series", "frames", "set"], 8))
+    dtype = draw(
+        mostly(
+            [None], ["category", "float32", "object", "int8", "str", "float64", "Int64", "bool", "uint8", "string"], 5
+        )
+    )
+    form = draw(
+        mostly(
+            ["frame"] * 4 + ["dict", "dicts", "values"],
+            ["text", "none", "lists", "array", "series", "frames", "set"],
+            8,
+        )
+    )
     types = draw(mostly(PRECISIONS, ODD_PRECISIONS, 12))
     data = {"features": ranges, "outcome_name": "ok"}
     if types is not None:
         data["type_and_precision"] = {key: value for key, value in types.items() if key in names or key == "z"}
     if draw(st.integers(0, 9)) == 0:
-        data["mad"] = draw(st.sampled_from([{"real": 0.5}, {"real": 0}, {"real": np.nan}, {"real": "a"}, {}, None, {"z": 1}]))
+        data["mad"] = draw(
+            st.sampled_from([{"real": 0.5}, {"real": 0}, {"real": np.nan}, {"real": "a"}, {}, None, {"z": 1}])
+        )
     kind = draw(st.sampled_from(DICE_MODELS))
     regressor = kind == "values" or draw(st.integers(0, 14)) == 0
-    classes = draw(mostly([None, np.array([0, 1]), np.array(["bad", "good"])], [np.array([1, 2]), np.array([0, 1, 2]), [True, False], 5]))
+    classes = draw(
+        mostly(
+            [None, np.array([0, 1]), np.array(["bad", "good"])],
+            [np.array([1, 2]), np.array([0, 1, 2]), [True, False], 5],
+        )
+    )
     call = draw(some_of(DICE_CALL, DICE_CALL_ODD, 8, 60))
     call["total_CFs"] = draw(mostly([1, 2, 3], [0, -1, 1.5, "two", None, True, np.int64(2), np.nan, 40]))
     if regressor != (draw(st.integers(0, 39)) == 0):
         call["desired_range"] = draw(
-            mostly([(0.2, 1), [-0.5, 0.5]], [None, (1, 0), [np.nan, 1], ("a", "b"), (0.1,), 5, [None, 1], np.array([0.1, 1]), [5, 6]], 3)
+            mostly(
+                [(0.2, 1), [-0.5, 0.5]],
+                [None, (1, 0), [np.nan, 1], ("a", "b"), (0.1,), 5, [None, 1], np.array([0.1, 1]), [5, 6]],
+                3,
+            )
         )
     options = draw(some_of(DICE_OPTIONS, DICE_OPTIONS_ODD, 8, 40))
     if draw(st.integers(0, 9)):  # about features that are there
         for given, named in ((options, "features"), (call, "permitted_range")):
             if isinstance(given.get(named), dict):
                 given[named] = {key: value for key, value in given[named].items() if key in names}
-        if isinstance(call.get("features_to_vary"), (list, tuple, set)) and not set(map(str, call["features_to_vary"])) <= set(names):
+        if isinstance(call.get("features_to_vary"), (list, tuple, set)) and not set(
+            map(str, call["features_to_vary"])
+        ) <= set(names):
             call["features_to_vary"] = [name]
         if "constraints" in options and not {"whole", "real"} <= set(names):
             del options["constraints"]
@@ -462,9 +582,11 @@ def queries_of(rows, name, dtype, form):
                 frame[name] = frame[name].astype(object)
     records = frame.to_dict("records")
     forms = {
-        "frame": frame, "dict": records[0] if records else {}, "dicts": records, "values": [*(records[0] if records else {}).values()],
+        "frame": frame, "dict": records[0] if records else {}, "dicts": records,
+        "values": [*(records[0] if records else {}).values()],
         "text": "rows", "none": None, "lists": [[*record.values()] for record in records], "array": frame.to_numpy(),
-        "series": frame.iloc[0] if len(frame) else frame, "frames": [frame.iloc[[i]] for i in range(len(frame))], "set": set(),
+        "series": frame.iloc[0] if len(frame) else frame, "frames": [frame.iloc[[i]] for i in range(len(frame))],
+        "set": set(),
     }  # fmt: skip
     return forms[form]
 
@@ -472,9 +594,13 @@ def queries_of(rows, name, dtype, form):
 def public_data(ranges):
     rng = np.random.default_rng(0)
     columns = {}
-    for name, allowed in ranges.items():
+    for name in ranges:
         if name in ("whole", "real"):
-            columns[name] = rng.uniform(*RANGES[name][0], 20).round(0 if name == "whole" else 2).astype(int if name == "whole" else float)
+            columns[name] = (
+                rng.uniform(*RANGES[name][0], 20)
+                .round(0 if name == "whole" else 2)
+                .astype(int if name == "whole" else float)
+            )
         else:
             columns[name] = [RANGES[name][0][i] for i in rng.integers(0, len(RANGES[name][0]), 20)]
     frame = pd.DataFrame(columns).assign(ok=[0, 1] * 10)
@@ -492,13 +618,15 @@ def check_dice(call):
                 interface = public_data(data["features"]) if public else dice_ml.Data(**data)
             except Exception:
                 return "refused"  # by DiCE, before there is an explainer
-            wrapped = dice_ml.Model(model=model, backend="sklearn", model_type="regressor" if regressor else "classifier")
+            wrapped = dice_ml.Model(
+                model=model, backend="sklearn", model_type="regressor" if regressor else "classifier"
+            )
             explainer = dice.NTDCFE(interface, wrapped, **options)
             explanations = explainer.generate_counterfactuals(queries_of(*query), **arguments)
             before = json.loads(explanations.to_json())
     except dice.NoCounterfactualsFound as nothing:
-        assert all(example.reason for example in nothing.explanations.cf_examples_list)
-        return "not found"
+        reasons = [example.reason for example in nothing.explanations.cf_examples_list]
+        return "not found" if all(reasons) else pytest.fail(f"no reason for what was not found: {reasons}")
     except (InvalidInputError, UserConfigValidationException):
         return "refused"
     except PredictorError as error:
@@ -529,9 +657,14 @@ def check_dice(call):
                 allowed = list(interface.permitted_range[name])
             changed = rows[name] != original[name].iloc[0]
             vary = arguments.get("features_to_vary", "all")
-            if isinstance(vary, (list, tuple, set)) and name not in vary and permitted is None and "constraints" not in options:
+            if (
+                isinstance(vary, (list, tuple, set))
+                and name not in vary
+                and permitted is None
+                and "constraints" not in options
+            ):
                 assert not changed.any()
-            if name in ("whole", "real") and len(allowed) == 2:
+            if len(allowed) == 2 and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in allowed):
                 values = rows[name].astype(float)[changed]
                 # Public data keeps its limits as float32.
                 assert (values >= float(allowed[0]) - 1e-6 * public).all()
@@ -559,13 +692,116 @@ def check_dice(call):
 
 def spellings(value):
     """What a category may look like in the queries' type."""
-    return {str(value), str(value).rstrip("0").rstrip("."), str(value == 1 or str(value) == "True"), str(int(str(value) in ("True", "1")))}
+    return {
+        str(value),
+        str(value).rstrip("0").rstrip("."),
+        str(value == 1 or str(value) == "True"),
+        str(int(str(value) in ("True", "1"))),
+    }
 
 
 @fuzzed
 @given(call=dice_calls())
 def test_dice(call):
     check_dice(call)
+
+
+def dice_explainer(kind="two columns", data=None, regressor=False, classes=None, **options):
+    data = {"features": {"whole": [0, 9], "real": [-3.0, 3.0], "job": ["clerk", "nurse"]}, **(data or {})}
+    model = Tabular(kind, classes)
+    wrapped = dice_ml.Model(model=model, backend="sklearn", model_type="regressor" if regressor else "classifier")
+    return dice.NTDCFE(dice_ml.Data(**data, outcome_name="ok"), wrapped, **{"settings": SMALL[0], **options}), model
+
+
+QUERY = pd.DataFrame({"whole": [1], "real": [0.5], "job": ["clerk"]})
+
+
+@pytest.mark.parametrize("regressor", [False, True])
+@pytest.mark.parametrize("kind", ["NaN", "raises", "scalar", "ragged", "strange", "infinite"])
+def test_dice_says_that_the_model_failed(kind, regressor):
+    explainer, _ = dice_explainer(kind, regressor=regressor)
+    with pytest.raises(PredictorError, match="the model"):
+        explainer.generate_counterfactuals(QUERY, 1, desired_range=[0, 1] if regressor else None)
+
+
+@pytest.mark.parametrize("options", [{"features": 5}, {"features": {"real": 3}}, {"constraints": 3}, {"plausible": 3}])
+def test_dice_refuses(options):
+    with pytest.raises(UserConfigValidationException, match="must be"):
+        dice_explainer(**options)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"total_CFs": np.nan},
+        {"total_CFs": 1.5},
+        {"total_CFs": "two"},
+        {"features_to_vary": None},
+        {"permitted_range": 5},
+        {"permitted_range": {"real": 3}},
+        {"proximity_weight": "a"},
+    ],
+)
+def test_dice_refuses_in_a_call(arguments):
+    with pytest.raises(UserConfigValidationException, match=next(iter(arguments))):
+        dice_explainer()[0].generate_counterfactuals(QUERY, **{"total_CFs": 1, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("data", "query"),
+    [
+        ({"type_and_precision": {"real": "float"}}, {}),
+        ({"type_and_precision": {"real": ["float", 400]}}, {}),
+        ({"mad": {"real": "a"}}, {}),
+        ({"mad": {"real": np.nan}}, {}),
+        ({}, {"real": ["0.5"]}),
+        ({}, {"job": [3]}),
+    ],
+)
+def test_dice_refuses_data(data, query):
+    with pytest.raises((InvalidInputError, UserConfigValidationException, ValueError), match=r"[Ff]eature|precision"):
+        dice_explainer(data=data)[0].generate_counterfactuals(QUERY.assign(**query), 1)
+
+
+def test_dice_refuses_lists_that_are_too_long():
+    with pytest.raises(ValueError, match="one value for each of"):
+        dice_explainer()[0].generate_counterfactuals([[1, 0.5, "clerk", 4]], 1)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "category", "Int8"])
+def test_dice_takes_pandas_own_types(dtype):
+    explainer, _ = dice_explainer()
+    rows = explainer.generate_counterfactuals(QUERY.astype({"whole": dtype}), 1).cf_examples_list[0].final_cfs_df
+    assert rows["whole"].dtype == ("int64" if dtype == "category" else dtype)
+
+
+def test_dice_takes_true_for_an_index_and_ignores_classes_that_are_none():
+    explainer, _ = dice_explainer(classes=5)
+    assert set(explainer.generate_counterfactuals(QUERY, 1, True).cf_examples_list[0].final_cfs_df["ok"]) == {1}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10, 30])
+def test_dice_keeps_to_its_budget_where_the_query_is_as_desired(limit):
+    explainer, model = dice_explainer(settings=SMALL[3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with suppress(dice.NoCounterfactualsFound):
+            explainer.generate_counterfactuals(QUERY, 2, 0, max_queries=limit)
+    assert model.n_rows <= max(limit, 4)  # two looks and one confirmation at least
+
+
+@pytest.mark.parametrize("plausible", [lambda X: True, lambda X: 1 / 0])
+@pytest.mark.parametrize("desired_class", [0, 1])
+@pytest.mark.filterwarnings("ignore:queries")
+def test_dice_says_what_is_wrong_with_plausible(plausible, desired_class):
+    with pytest.raises((InvalidInputError, PredictorError), match=r"verdict|ZeroDivisionError"):
+        dice_explainer(plausible=plausible)[0].generate_counterfactuals(QUERY, 1, desired_class)
+
+
+def test_dice_writes_a_range_that_is_an_array():
+    explainer, _ = dice_explainer("values", regressor=True)
+    found = explainer.generate_counterfactuals(QUERY, 1, desired_range=np.array([0.1, 1.0]))
+    assert json.loads(found.to_json())
 
 
 # sktime
@@ -628,7 +864,8 @@ class Regressor(BaseRegressor):
     """An sktime regressor of that kind."""
 
     _tags = {  # noqa: RUF012
-        "X_inner_mtype": "df-list", "capability:multivariate": True, "capability:unequal_length": True, "capability:missing_values": True
+        "X_inner_mtype": "df-list", "capability:multivariate": True, "capability:unequal_length": True,
+        "capability:missing_values": True,
     }  # fmt: skip
 
     def __init__(self, kind="values"):
@@ -670,8 +907,8 @@ class Flat(SklearnEstimator):
 
 def list_score(X):
     with np.errstate(all="ignore"):
-        totals = np.array([np.nan_to_num(one.to_numpy(dtype=float, na_value=np.nan)).sum() for one in X])
-    return np.tanh(np.nan_to_num(totals))
+        totals = [sum(float(value) for value in one.to_numpy(object).flat if not pd.isna(value)) for one in X]
+        return np.tanh(np.nan_to_num(totals))
 
 
 FIT_X, FIT_Y = np.random.default_rng(0).normal(size=(4, 1, 3)), np.array(["0", "1", "0", "1"])
@@ -679,13 +916,14 @@ SKTIME_OPTIONS = {
     "features": [{}, {"a": {"role": "immutable"}}, {"a": {"bounds": (-1, 1)}}, {"a": {"direction": "rise"}}],
     "constraints": [[], [Causal(-1, 0, lambda cause: 2 * cause)]],
     "plausible": [lambda X: np.ones(len(X)), lambda X: X.reshape(len(X), -1).sum(1) < 2],
-    "random_state": [0, 1, np.random.RandomState(3)],  # noqa: NPY002
+    "random_state": [0, 1, np.random.RandomState(3)],
     "backend": [None, "threading"],
     "backend_params": [None, {"n_jobs": 1}, {}],
 }
 SKTIME_OPTIONS_ODD = {
     "features": [
-        {"z": {}}, {"a": 3}, 5, ["a"], {"a": {"bounds": (2, 1)}}, {"a": {"values": []}}, {"a": {"values": [0, 1]}}, {"a": None},
+        {"z": {}}, {"a": 3}, 5, ["a"], {"a": {"bounds": (2, 1)}}, {"a": {"values": []}}, {"a": {"values": [0, 1]}},
+        {"a": None},
         {"a": {"precision": 0.5}}, {"a": {"categories": 2}}, {"a": {"nonsense": 1}}, {"a": {"scale": "a"}}, {0: {}},
     ],
     "constraints": [3, [None], [Causal("z", 0, abs)], [Causal(0, 9, abs)], None],
@@ -704,18 +942,47 @@ SKTIME_CALL_ODD = {
 sktime_targets = st.one_of(
     mostly(
         ["other", "other", "1", "0", ["0", "1"], np.array(["1"]), pd.Series(["1"]), {"1"}],
-        [7, None, [], np.nan, (), 1, np.array("1"), np.array([["1"]]), ["1", None], {}, object(), pd.Series([], dtype=object), True, b"1"],
+        [
+            7,
+            None,
+            [],
+            np.nan,
+            (),
+            1,
+            np.array("1"),
+            np.array([["1"]]),
+            ["1", None],
+            {},
+            object(),
+            pd.Series([], dtype=object),
+            True,
+            b"1",
+        ],
         3,
     ),
     st.builds(lambda p: refused_or(lambda: Target.probability("1", p)), mostly([0.6], [1, np.nan, 2, "a"])),
 )
 sktime_intervals = mostly(
     [(0.2, None), (None, 0.1), (-0.1, 0.1), Target.interval(0.1, None)],
-    [(1, 0), (np.nan, 1), 5, ("a", "b"), (None, None), [(0, 1)], [(0, 1), (2, 3)], "other", (1, 2, 3), np.array([0, 1]), [], None, [None, 1]],
+    [(1, 0), (np.nan, 1), 5, ("a", "b"), (None, None), [(0, 1)], [(0, 1), (2, 3)], "other", (1, 2, 3), np.array([0,
+        1]), [], None, [None, 1]],
     3,
 )  # fmt: skip
 KINDS = ["numpy3D", "numpyflat", "series", "frame", "pd.Series", "df-list", "pd-multiindex", "nested_univ"]
-ODD_KINDS = ["list", "text", "4D", "three levels", "duplicates", "no columns", "unsorted", "None", "dict", "mixed", "tuple", "repeated"]
+ODD_KINDS = [
+    "list",
+    "text",
+    "4D",
+    "three levels",
+    "duplicates",
+    "no columns",
+    "unsorted",
+    "None",
+    "dict",
+    "mixed",
+    "tuple",
+    "repeated",
+]
 
 
 @st.composite
@@ -728,18 +995,38 @@ def sktime_calls(draw):
         X.flat[rng.integers(X.size)] = draw(st.sampled_from([np.nan, np.nan, np.inf, -np.inf, 1e300, 5e-324]))
     if draw(st.integers(0, 19)) == 0:
         X[0] = np.nan
-    dtype = draw(mostly(["f8", "f8", "f4"], ["f2", "i8", "u1", "i1", "?", "O", "U3", "c16", "M8[s]", "Int64", "Float32", "boolean", "u8"], 5))
+    dtype = draw(
+        mostly(
+            ["f8", "f8", "f4"],
+            ["f2", "i8", "u1", "i1", "?", "O", "U3", "c16", "M8[s]", "Int64", "Float32", "boolean", "u8"],
+            5,
+        )
+    )
     kind, uneven = draw(mostly(KINDS, ODD_KINDS, 6)), draw(st.integers(0, 7)) == 0
     regressor = draw(st.integers(0, 3)) == 0
     usual = ["values"] if regressor else ["two columns"]
-    odd = ["NaN", "raises"] if regressor else ["NaN", "raises", "sometimes", "scalar", "two outputs", "one column", "three columns", "unknown", "never"]
-    model = (draw(mostly(["sktime"] * 7 + ["flat"], ["incapable", "whole numbers"], 8)), regressor, draw(mostly(usual, odd, 3)))
+    odd = (
+        ["NaN", "raises"]
+        if regressor
+        else ["NaN", "raises", "sometimes", "scalar", "two outputs", "one column", "three columns", "unknown", "never"]
+    )
+    model = (
+        draw(mostly(["sktime"] * 7 + ["flat"], ["incapable", "whole numbers"], 8)),
+        regressor,
+        draw(mostly(usual, odd, 3)),
+    )
     target = draw(sktime_intervals if regressor != (draw(st.integers(0, 19)) == 0) else sktime_targets)
     options = draw(some_of(SKTIME_OPTIONS, SKTIME_OPTIONS_ODD, 8, 60))
     options["settings"] = draw(st.sampled_from(SMALL))
-    if isinstance(options.get("features"), dict) and (kind.startswith("numpy") or kind == "series") and draw(st.integers(0, 9)):
+    if (
+        isinstance(options.get("features"), dict)
+        and (kind.startswith("numpy") or kind == "series")
+        and draw(st.integers(0, 9))
+    ):
         column = "channel 0" if kind == "numpy3D" else "value"
-        options["features"] = {column: value for value in options["features"].values()}
+        options["features"] = dict.fromkeys(
+            [column] * bool(options["features"]), next(iter(options["features"].values()), {})
+        )
     return model, options, (X, dtype, kind, uneven), target, draw(some_of(SKTIME_CALL, SKTIME_CALL_ODD, 6, 48))
 
 
@@ -860,13 +1147,12 @@ def as_panel(X, tabular):
 
 def columns_of(X):
     """The columns of a container, or the cells of a nested one."""
-    if isinstance(X, pd.Series):
-        return [X]
     if isinstance(X, np.ndarray):
         return [pd.Series(X.reshape(-1))]
-    if isinstance(X, pd.DataFrame):
-        X = [X.iloc[:, j] for j in range(X.shape[1])]
-    return [column for one in X for column in (columns_of(list(one)) if one.dtype == object else [one])] if not isinstance(X[0], pd.DataFrame) else [c for one in X for c in columns_of(one)]
+    if isinstance(X, pd.Series) and X.dtype != object:
+        return [X]
+    parts = [X.iloc[:, j] for j in range(X.shape[1])] if isinstance(X, pd.DataFrame) else list(X)
+    return [column for part in parts for column in columns_of(part)]
 
 
 @fuzzed
@@ -875,4 +1161,71 @@ def test_sktime(call):
     check_sktime(call)
 
 
-ADAPTERS = {"alibi": (alibi_calls, check_alibi), "DiCE": (dice_calls, check_dice), "sktime": (sktime_calls, check_sktime)}
+def of_sktime(kind="two columns", **options):
+    return sktime.CounterfactualExplainer(Classifier(kind).fit(FIT_X, FIT_Y), **{"settings": SMALL[0], **options})
+
+
+@pytest.mark.parametrize("kind", ["raises", "scalar"])
+def test_sktime_says_that_the_model_failed(kind):
+    with pytest.raises((PredictorError, InvalidInputError), match=r"the estimator (raised|gave|has)"):
+        of_sktime(kind).explain(FIT_X[:2])
+
+
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [
+        ({"features": ["a"]}, {}),
+        ({"features": {"channel 0": {"scale": "a"}}}, {}),
+        ({"constraints": None}, {}),
+        ({"plausible": 3}, {}),
+        ({"backend_params": 5}, {}),
+        ({"random_state": -1}, {}),
+        ({"random_state": "a"}, {}),
+        ({}, {"max_seconds": "soon"}),
+        ({}, {"max_queries": 0}),
+    ],
+)
+def test_sktime_refuses_before_the_model_is_asked(options, limits):
+    with pytest.raises(InvalidInputError, match="must be"):
+        of_sktime("raises", **options).explain(FIT_X[:1], **limits)
+
+
+def test_sktime_counts_the_predictions():
+    stacked = pd.concat(dict(enumerate([pd.DataFrame({"a": [1.0, 2.0]})] * 2)))
+    with pytest.raises(PredictorError, match="4 predictions for the 2 series"):
+        sktime.CounterfactualExplainer(Flat().fit(None, np.array(["0", "1"]))).explain(stacked)
+
+
+def test_sktime_refuses_what_is_no_estimator():
+    class Duck:
+        classes_ = (0, 1)
+
+        def fit(self):
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    with pytest.raises(InvalidInputError, match="sktime or scikit-learn"):
+        sktime.CounterfactualExplainer(Duck())
+
+
+def test_sktime_takes_a_label_in_an_array_without_axes():
+    assert of_sktime().explain(FIT_X[:2], np.array("1")).table["target"].tolist() == ["1", "1"]
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "Int64"])
+def test_sktime_keeps_pandas_own_types_in_nested_panels(dtype):
+    cell = pd.Series([1, 2, None, -5], dtype=dtype)
+    X = pd.DataFrame({"a": [cell, cell + 1]})
+    result = of_sktime(random_state=0).explain(X, "1")
+    for old, new in zip(X["a"], result.counterfactuals["a"], strict=True):
+        assert new.dtype == dtype
+        assert (new.isna() == old.isna()).all()
+
+
+ADAPTERS = {
+    "alibi": (alibi_calls, check_alibi),
+    "DiCE": (dice_calls, check_dice),
+    "sktime": (sktime_calls, check_sktime),
+}

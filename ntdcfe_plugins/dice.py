@@ -179,6 +179,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         ------
         NoCounterfactualsFound
             Nothing was found for any query; the exception has near misses and reasons.
+        UserConfigValidationException, ValueError
+            An argument is wrong, or a query does not fit the data.
+        ntdcfe.PredictorError
+            The model failed, or returned no predictions.
         """
         frame = self._frame(query_instances)
         if not isinstance(total_CFs, Integral):

@@ -171,6 +171,15 @@ class CounterfactualExplainer:
             seconds for all.
         progress : bool
             Whether to show a bar.
+
+        Raises
+        ------
+        InvalidInputError
+            Before the model is asked anything about other series.
+        TypeError, ValueError
+            The estimator's own, where it does not take X.
+        PredictorError
+            If the model fails otherwise, and nothing is found.
         """
         model = self.model
         panel, as_given = panel_of(X, tabular=not model.is_sktime)

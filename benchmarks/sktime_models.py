@@ -29,6 +29,7 @@ from sktime.datasets import (
     load_italy_power_demand,
     load_japanese_vowels,
 )
+from sktime.datatypes import convert_to
 from sktime.dists_kernels import FlatDist, ScipyDist
 from sktime.regression.interval_based import TimeSeriesForestRegressor
 from sktime.transformations.interpolate import TSInterpolator
@@ -56,7 +57,7 @@ CASES = [
     Case("KNN (euclidean)", "BasicMotions", load_basic_motions, KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))),
     Case("TimeSeriesForest (50)", "ItalyPowerDemand", load_italy_power_demand, TimeSeriesForestClassifier(n_estimators=50, random_state=0)),
     Case("TSInterpolator * KNN", "GunPoint", load_gunpoint, TSInterpolator(50) * KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()), n_neighbors=3)),
-    Case("FCN (torch)", "BasicMotions", load_basic_motions, FCNClassifierTorch(num_epochs=100, random_state=0)),
+    Case("FCN (torch)", "BasicMotions", load_basic_motions, FCNClassifierTorch(filter_sizes=(32, 64, 32), num_epochs=200, batch_size=40, lr=1e-3, random_state=0)),
     Case("MiniRocket (one-hot)", "GunPoint", load_gunpoint, RocketClassifier(num_kernels=500, rocket_transform="minirocket", random_state=0)),
     Case("TimeSeriesForestRegressor (50)", "Covid3Month", load_covid_3month, TimeSeriesForestRegressor(n_estimators=50, random_state=0)),
     Case("PaddingTransformer * KNN", "JapaneseVowels, unequal", load_japanese_vowels, PaddingTransformer(pad_length=29) * KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist())), "nested_univ"),
@@ -80,8 +81,9 @@ class Timed:
 
 def run(case: Case, settings: SearchSettings) -> str:
     """One row of the table."""
-    X_train, y_train = case.load(split="train", return_type=case.mtype)
-    X_test, _ = case.load(split="test", return_type=case.mtype)
+    X_train, y_train = case.load(split="train")
+    X_test, _ = case.load(split="test")
+    X_train, X_test = convert_to(X_train, case.mtype), convert_to(X_test, case.mtype)
     model = case.model.fit(X_train, y_train)
     now = model.predict(X_test)
     if y_train.dtype.kind == "f":

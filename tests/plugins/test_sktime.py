@@ -3,6 +3,8 @@
 import copy
 import doctest
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -333,7 +335,7 @@ class TestAsking:
     def test_a_model_for_which_timestamps_matter_gets_them(self, kind):
         X = container(kind, motions(2)[0] - 10)
         model = ReadsTheCalendar().fit(container(kind, motions(4)[0]), np.array([0, 1, 0, 1]))
-        result = CounterfactualExplainer(model, settings=QUICK, random_state=0).explain(X, 1)
+        result = CounterfactualExplainer(model, settings=SLOW, random_state=0).explain(X, 1)
         assert result.table["valid"].all()
         assert (model.predict(result.counterfactuals) == 1).all()
         assert cells(result.counterfactuals)[1] == cells(X)[1]
@@ -488,6 +490,11 @@ class TestBackends:
 
 
 class TestAtTheDoor:
+    def test_without_sktime_the_extra_is_named(self):
+        code = "import sys; sys.modules['sktime'] = None; import ntdcfe_plugins.sktime"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "pip install 'ntdcfe-plugins[sktime]'" in done.stderr
+
     def test_the_model_must_be_fitted(self):
         with pytest.raises(NotFittedError):
             CounterfactualExplainer(KNeighborsTimeSeriesClassifier())

@@ -133,9 +133,9 @@ def short_table(samples: dict[str, list[Row]]) -> list[str]:
     return lines
 
 
-def verdicts(samples: dict[str, list[Row]]) -> list[str]:
-    """A line a case: ours beside each method that needs no training data, on the samples of both."""
-    rivals = [m for m in samples if METHODS[m].data != "yes" and not m.startswith(OURS)]
+def verdicts(samples: dict[str, list[Row]], data: bool) -> list[str]:
+    """A line a case: ours beside each method that needs training data, or none, on the samples of both."""
+    rivals = [m for m in samples if (METHODS[m].data == "yes") == data and not m.startswith(OURS)]
     lines = ["| case | " + " | ".join(rivals) + " |", "| --- " * (len(rivals) + 1) + "|"]
     for case in cases_of(samples):
         cells = []
@@ -229,7 +229,11 @@ def main() -> None:
         "",
         f"On the samples that both were asked about; within {LEVEL:.0%} is level.",
         "",
-        *verdicts(samples),
+        *verdicts(samples, data=False),
+        "",
+        "## Ours (labels only, no data) beside those that have the training data",
+        "",
+        *verdicts(samples, data=True),
         "",
         "## Ours (labels only) beside CFWoT, the other implementation of the paper",
         "",

@@ -115,7 +115,7 @@ def of_case(rows: list[Row], case: tuple[str, str]) -> list[Row]:
 def short_table(samples: dict[str, list[Row]]) -> list[str]:
     """A line a method over all cases, beside ours on the same samples."""
     lines = [
-        "| method | code | training data | cases x samples | success % | L1 of ours / its | L0 of ours / its | plausible % | rows | calls | CPU s | CPU s to fit |",
+        "| method | code | training data | cases x samples | success % | L1 of ours / its | L0 of ours / its | plausible % | rows | calls | CPU s | seconds to fit |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, rows in samples.items():

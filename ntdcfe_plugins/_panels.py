@@ -182,7 +182,7 @@ class Nested(Panel):
         for name, row in zip(self.index, self.container.itertuples(index=False), strict=True):
             if len({len(cell) for cell in row}) > 1:
                 raise InvalidInputError(f"the channels of instance {name!r} must have one length.")
-            series.append(np.column_stack([cell.to_numpy(float) for cell in row]))
+            series.append(np.column_stack([cell.to_numpy(float, na_value=np.nan) for cell in row]))
         return series
 
     def filled(self, series: Sequence[Series]) -> Any:
@@ -196,7 +196,7 @@ class Nested(Panel):
         for j in range(like.shape[1]):
             cells = np.empty(len(like), dtype=object)
             for i, old in enumerate(like.iloc[:, j]):
-                cells[i] = pd.Series(_written(old.to_numpy(), series[i][:, j]), old.index, name=old.name)
+                cells[i] = _rewritten(old.to_frame(), series[i][:, [j]]).iloc[:, 0].rename(old.name)
             columns[j] = pd.Series(cells, index=like.index)
         return pd.DataFrame(columns).set_axis(like.columns, axis=1)
 

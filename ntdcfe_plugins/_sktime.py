@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from sktime.base import BaseEstimator
 from sktime.utils.parallel import parallelize
 
 from ntdcfe import NTDCFE, Continuous, Counterfactual, Discrete, Feature, Features, InvalidInputError, Target
+from ntdcfe.errors import PredictorError
 from ntdcfe.predictor import Prediction
 from ntdcfe_plugins._panels import Panel, as_numpy3D
 
@@ -44,7 +46,12 @@ class Model:
                 raise InvalidInputError(f"estimator must be a classifier or a regressor, got one of type {kinds}.")
             self.regression = "classifier" not in kinds
         else:
-            check_is_fitted(estimator)
+            try:
+                check_is_fitted(estimator)
+            except (TypeError, AttributeError) as error:
+                if isinstance(error, NotFittedError):
+                    raise
+                raise InvalidInputError(f"estimator must be one of sktime or scikit-learn: {error}") from None
             self.regression = not hasattr(estimator, "classes_")
         self.classes = None if self.regression else np.asarray(estimator.classes_)
         if self.classes is not None and len(self.classes) < 2:
@@ -53,18 +60,28 @@ class Model:
         graded = graded and not self.regression and hasattr(estimator, "predict_proba")
         self.method = "predict_proba" if graded else "predict"
 
-    def ask(self, container: Any) -> Prediction:
-        """What the model says of a container: the outcomes of predict, with probabilities where there are any."""
-        outcomes = np.asarray(self.estimator.predict(container))
+    def ask(self, container: Any, n: int) -> Prediction:
+        """What the model says of a container of `n` series: predict's outcomes, with probabilities if there are any."""
+        outcomes = np.asarray(self._call("predict", container))
         if outcomes.ndim == 2 and outcomes.shape[1] == 1:
             outcomes = outcomes[:, 0]
         if outcomes.ndim != 1:
             raise InvalidInputError("the estimator has several outputs: explain one at a time.")
+        if len(outcomes) != n:
+            raise PredictorError(f"the estimator gave {len(outcomes)} predictions for the {n} series of X.")
         if self.regression:
             return Prediction(outcomes.astype(float))
         if self.method == "predict":
             return Prediction(outcomes)
-        return Prediction(outcomes, np.asarray(self.estimator.predict_proba(container), float), self.classes)
+        return Prediction(outcomes, np.asarray(self._call("predict_proba", container), float), self.classes)
+
+    def _call(self, method: str, container: Any) -> Any:
+        try:
+            return getattr(self.estimator, method)(container)
+        except (TypeError, ValueError):  # sktime's own words for a container that it does not take
+            raise
+        except Exception as cause:
+            raise PredictorError(f"the estimator raised {type(cause).__name__} in {method}: {cause}") from cause
 
     def check_capabilities(self, panel: Panel) -> None:
         """Refuse what the estimator's tags say that it cannot take."""
@@ -85,6 +102,7 @@ class Model:
 
     def targets(self, target: Any, n: int) -> list[Target]:
         """One target an instance."""
+        target = target.item() if isinstance(target, np.ndarray) and not target.ndim else target
         each = isinstance(target, (pd.Series, np.ndarray)) or (
             isinstance(target, list) and bool(target) and all(isinstance(t, (Target, tuple)) for t in target)
         )
@@ -145,6 +163,8 @@ class Run:
     targets: list[Target]
     limits: dict[str, Any]
     deadline: float | None
+    features: Features
+    seed: int
 
     def cheapest_formats(self, present: Prediction) -> dict[int, Format]:
         """For every instance the cheapest way to ask that gives the prediction of the user's own container."""
@@ -171,8 +191,7 @@ class Run:
         if explainer.backend is not None:
             n_jobs = effective_n_jobs(dict(explainer.backend_params or {}).get("n_jobs", -1))
             groups = [part.tolist() for g in groups for part in np.array_split(g, min(n_jobs, len(g)))]
-        seed = int(check_random_state(explainer.random_state).randint(2**31 - 1))
-        tasks = [(self._engine(g[0], formats[g[0]], seed), [self.panel.series[i] for i in g], g) for g in groups]
+        tasks = [(self._engine(g[0], formats[g[0]]), [self.panel.series[i] for i in g], g) for g in groups]
         meta = {"targets": self.targets, "limits": self.limits, "deadline": self.deadline}
         params = None if explainer.backend_params is None else dict(explainer.backend_params)
         done = parallelize(_explain_group, tasks, meta, backend=explainer.backend, backend_params=params)
@@ -185,18 +204,18 @@ class Run:
             groups.setdefault(len(self.panel.series[i]), []).append(i)
         return list(groups.values())
 
-    def _engine(self, i: int, way: Format, seed: int) -> NTDCFE:
+    def _engine(self, i: int, way: Format) -> NTDCFE:
         """The engine for instance `i` and those that are asked about in the same way."""
         explainer, model, panel = self.explainer, self.explainer.model, self.panel
         shape = functools.partial(panel.variations, i) if way.rows == "own" else as_numpy3D
         labels_only = way.method == "predict"
         return NTDCFE(
             Query(getattr(model.estimator, way.method), panel.held, shape),
-            _features(explainer.features, panel),
+            self.features,
             explainer.constraints,
             None if explainer.plausible is None else PlausibleRows(explainer.plausible),
             explainer.settings,
-            seed,
+            self.seed,
             output="values" if model.regression else "labels" if labels_only else "probabilities",
             classes=model.classes,
             missing="fixed",
@@ -217,7 +236,15 @@ def _same(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
     return np.array_equal(answer, expected)
 
 
-def _features(given: Features | Mapping[str, Any] | None, panel: Panel) -> Features:
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn takes for one."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"random_state must be a whole number, RandomState or None: {error}") from None
+
+
+def features_of(given: Features | Mapping[str, Any] | None, panel: Panel) -> Features:
     """The features, with names and whole numbers as the container has them."""
     names = panel.names
     if given is None:
@@ -226,6 +253,8 @@ def _features(given: Features | Mapping[str, Any] | None, panel: Panel) -> Featu
         if unknown := set(given) - set(names):
             raise InvalidInputError(f"features names {sorted(unknown)}, but the columns of X are {names}.")
         given = Features.from_dict({name: given.get(name, {}) for name in names})
+    if not isinstance(given, Features):
+        raise InvalidInputError(f"features must be a Features, or a dict from column name, got {given!r}.")
     if given.n_columns != len(names):
         raise InvalidInputError(f"features describes {given.n_columns} columns, X has {len(names)}: {names}.")
     described, column = [], 0

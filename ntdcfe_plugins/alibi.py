@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from ntdcfe import Causal, Counterfactual, Features, SearchSettings, Target
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.proximity import weighted_l1
-from ntdcfe_plugins.columns import Column, Columns
+from ntdcfe_plugins.columns import Column, Columns, listed, mapped, named
 
 #: Wanted labels, or the ends of an interval; None for any class but the present one.
 Goal = tuple[Any, ...] | None
@@ -127,16 +128,16 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             meta={"name": None, "type": ["blackbox"], "explanations": ["local"], "params": {}, "version": None}
         )
         self.target_class = target_class
-        self.feature_names = None if feature_names is None else [str(name) for name in feature_names]
-        self.category_map = {} if category_map is None else dict(category_map)
-        self.ohe = list(self.category_map) if ohe is True else [] if ohe is False else list(ohe)
-        self.immutable_features = [] if immutable_features is None else list(immutable_features)
-        self.non_actionable_features = [] if non_actionable_features is None else list(non_actionable_features)
+        self.feature_names = None if feature_names is None else [str(n) for n in listed("feature_names", feature_names)]
+        self.category_map = mapped("category_map", category_map)
+        self.ohe = list(self.category_map) if ohe is True else [] if ohe is False else named("ohe", ohe)
+        self.immutable_features = named("immutable_features", immutable_features)
+        self.non_actionable_features = named("non_actionable_features", non_actionable_features)
         self.feature_range = feature_range
-        self.directions = dict(directions or {})
-        self.weights = dict(weights or {})
-        self.scales = dict(scales or {})
-        self.constraints = tuple(constraints)
+        self.directions = mapped("directions", directions)
+        self.weights = mapped("weights", weights)
+        self.scales = mapped("scales", scales)
+        self.constraints = tuple(listed("constraints", constraints))
         self.actionable_steps = actionable_steps
         self.plausible = plausible
         self.target_proba = target_proba
@@ -225,12 +226,23 @@ class NTDCFE(Explainer):  # type: ignore[misc]
 
     def _check_arguments(self) -> None:
         """Whatever can be told to be wrong before there is an instance."""
-        if self.target_proba is not None and not 0 < self.target_proba <= 1:
+        if self.target_proba is not None and not (isinstance(self.target_proba, Real) and 0 < self.target_proba <= 1):
             raise InvalidInputError(f"target_proba must be above 0 and up to 1, got {self.target_proba!r}.")
         if self.target_interval is not None:
-            Target.interval(*self.target_interval)
+            pair = (
+                self.target_interval.tolist() if isinstance(self.target_interval, np.ndarray) else self.target_interval
+            )
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise InvalidInputError(f"target_interval must be (low, high), got {pair!r}.")
+            Target.interval(*pair)
+            if self.output != "values":
+                raise InvalidInputError(
+                    f"target_interval is of a regression: output must be 'values', got {self.output!r}."
+                )
         model = _Model(self.predictor, self.output, self.classes)
-        ntdcfe.NTDCFE(model, None, (), self.plausible, self.settings, self.seed, output=model.form)
+        ntdcfe.NTDCFE(
+            model, None, (), self.plausible, self.settings, self.seed, output=model.form, classes=self.classes
+        )
         if self.feature_names is not None:
             self._features(None)
 
@@ -247,7 +259,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         if self.output == "values":
             goals = _intervals(self.target_interval, Y_t)
         elif Y_t is not None:
-            goals = [(label,) for label in _labels(np.asarray(Y_t), first)]
+            goals = [(label,) for label in _labels(Y_t, first)]
         else:
             return [_goal(self.target_class, present, first.classes) for present in first.outcomes.tolist()]
         if len(goals) not in (1, len(first)):
@@ -374,6 +386,8 @@ def _kind(answer: NDArray[Any]) -> Output:
 
 
 def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    if logits.ndim != 2 or logits.dtype.kind not in "fiub" or not np.isfinite(logits).all():
+        return logits  # the engine says what is wrong with them
     powers = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=float)
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
@@ -403,12 +417,18 @@ def _goal(target_class: Any, present: Any, classes: NDArray[Any] | None) -> Goal
     return tuple(map(_plain, target_class)) if several else (_plain(target_class),)
 
 
-def _labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
+def _labels(wanted: ArrayLike, first: Prediction) -> list[Any]:
     """Labels from labels ``(), (n,), (n, 1)`` or from one-hot rows ``(n, C)``."""
+    try:
+        Y_t = np.asarray(wanted)
+    except ValueError:
+        raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got {wanted!r}.") from None
     if Y_t.ndim > 2 or Y_t.size == 0:
         raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
     if Y_t.ndim == 2 and Y_t.shape[1] > 1:
         classes = np.arange(Y_t.shape[1]) if first.classes is None else first.classes
+        if Y_t.dtype.kind not in "fiub":
+            raise InvalidInputError(f"Y_t of several columns must be one-hot numbers, got {Y_t.dtype}.")
         if Y_t.shape[1] != len(classes):
             raise InvalidInputError(f"Y_t has {Y_t.shape[1]} columns, the predictor {len(classes)} classes.")
         return list(classes[Y_t.argmax(1)].tolist())
@@ -419,7 +439,10 @@ def _labels(Y_t: NDArray[Any], first: Prediction) -> list[Any]:
 def _intervals(target_interval: Any, Y_t: ArrayLike | None) -> list[Any]:
     if Y_t is None and target_interval is None:
         raise InvalidInputError("a regression needs target_interval=(low, high), or intervals as Y_t.")
-    intervals = np.asarray([target_interval] if Y_t is None else Y_t, dtype=float)  # None becomes NaN
+    try:
+        intervals = np.asarray([target_interval] if Y_t is None else Y_t, dtype=float)  # None becomes NaN
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"Y_t of a regression must be intervals of numbers, got {Y_t!r}.") from None
     if intervals.ndim != 2 or intervals.shape[1] != 2:
         raise InvalidInputError(f"Y_t of a regression must be intervals (1, 2) or (N, 2), got {intervals.shape}.")
     return [tuple(None if np.isnan(end) else end for end in pair) for pair in intervals.tolist()]

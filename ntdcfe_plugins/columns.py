@@ -77,6 +77,9 @@ class Columns:
         self.kinds: list[Kind] = []
         self.owner: list[int] = []
         left = dict(category_map)
+        for group, categories in left.items():
+            if not listed(f"category_map[{group!r}]", categories):
+                raise InvalidInputError(f"category_map[{group!r}] must list categories, got {categories!r}.")
         while len(self.owner) < (n_columns or 0) if names is None else len(self.kinds) < len(names):
             position = len(self.kinds)
             name = f"feature {position}" if names is None else names[position]
@@ -128,8 +131,10 @@ class Columns:
         described = zip(self.kinds, self.names, chosen, strict=True)
         return Features([kind.feature(name, own) for kind, name, own in described], actionable_steps)
 
-    def rules(self, constraints: Iterable[Causal]) -> list[Causal]:
+    def rules(self, constraints: Sequence[Causal]) -> list[Causal]:
         """Causal rules with positions of features for names and columns."""
+        if wrong := [rule for rule in constraints if not isinstance(rule, Causal)]:
+            raise InvalidInputError(f"constraints must be ntdcfe.Causal, got {wrong[0]!r}.")
         return [
             replace(rule, effect=self.position(rule.effect), causes=tuple(map(self.position, rule.causes)))  # type: ignore[arg-type]
             for rule in constraints
@@ -156,6 +161,31 @@ class Columns:
         if (columns != columns[0]).any():
             raise ValueError("limits must be the same at all steps")
         return list(np.broadcast_to(columns[0], len(self.owner)).tolist())
+
+
+def listed(argument: str, value: Any) -> list[Any]:
+    """What was given as a collection; a text is none."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{argument} must be a list, got {value!r}.")
+    return list(value)
+
+
+def named(argument: str, value: Any) -> list[Column]:
+    """What was given as a collection of names or columns."""
+    if wrong := [key for key in listed(argument, value) if not isinstance(key, (str, int, np.integer))]:
+        raise InvalidInputError(f"{argument} must be names or columns, got {wrong[0]!r}.")
+    return list(listed(argument, value))
+
+
+def mapped(argument: str, value: Any) -> dict[Any, Any]:
+    """What was given as a dict."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{argument} must be a dict from feature to value, got {value!r}.")
+    return dict(value)
 
 
 def _limit(value: Any) -> float | None:

@@ -13,18 +13,19 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import NTDCFE as Engine
-from ntdcfe import Counterfactual, SearchSettings, Target
+from ntdcfe import Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
 from ntdcfe.candidates import Candidates
 from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import changes
 from ntdcfe.environment import Environment
-from ntdcfe.predictor import Prediction
+from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.scale import units_of
 
 try:
@@ -135,7 +136,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         series: SeriesColumns | None = None,
     ) -> None:
         super().__init__(data_interface, model_interface)
-        self.features = dict(features or {})
+        self.features = dict(_described(features))
+        if not isinstance(constraints, Iterable):
+            raise UserConfigValidationException(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
+        if plausible is not None and not callable(plausible):
+            raise UserConfigValidationException(f"plausible must be a function of rows, got {plausible!r}.")
         self.constraints = tuple(constraints)
         self.plausible = plausible
         self.settings = _settings(len(data_interface.feature_names)) if settings is None else settings
@@ -177,6 +182,22 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             Nothing was found for any query; the exception has near misses and reasons.
         """
         frame = self._frame(query_instances)
+        if not isinstance(total_CFs, Integral):
+            raise UserConfigValidationException(
+                "The number of counterfactuals generated per query instance (total_CFs) should be a positive integer, "
+                f"got {total_CFs!r}."
+            )
+        if not isinstance(features_to_vary, Iterable):
+            raise UserConfigValidationException(
+                f"features_to_vary must be 'all' or a list of features, got {features_to_vary!r}."
+            )
+        if permitted_range is not None and not (
+            isinstance(permitted_range, Mapping)
+            and all(isinstance(given, (list, tuple, np.ndarray)) for given in permitted_range.values())
+        ):
+            raise UserConfigValidationException(
+                f"permitted_range must be a dict from feature to a list, got {permitted_range!r}."
+            )
         vary = features_to_vary if isinstance(features_to_vary, str) else list(features_to_vary)
         self._validate_counterfactual_configuration(
             frame, total_CFs, desired_class, desired_range, permitted_range, vary, stopping_threshold,
@@ -206,10 +227,12 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         return self._examples(self._frame(query_instance), total_CFs, *given, **arguments.kwargs)[0]
 
     def predict_fn(self, input_instance: pd.DataFrame) -> NDArray[Any]:
-        """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor."""
+        """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor; anything else as it comes."""
         scores = np.asarray(self.model.get_output(input_instance))
+        if scores.ndim not in (1, 2) or scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
+            return scores  # the engine says what is wrong with it
         if self.model.model_type == ModelTypes.Regressor:
-            return scores.reshape(len(scores))
+            return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
         if scores.ndim == 1 or scores.shape[1] == 1:
             positive = scores.reshape(len(scores))
             return np.column_stack([1 - positive, positive])
@@ -235,6 +258,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         **kwargs: Any,
     ) -> list[Examples]:
         """The results of all queries, which share the calls to the model."""
+        if isinstance(desired_range, np.ndarray):
+            desired_range = desired_range.tolist()  # DiCE's JSON knows no arrays
         idle = set(kwargs) - SEARCH_OPTIONS - OUR_OPTIONS
         idle |= {"posthoc_sparsity_param"} if posthoc_sparsity_param not in (None, 0.1) else set()
         idle |= {"posthoc_sparsity_algorithm"} if posthoc_sparsity_algorithm not in (None, "linear") else set()
@@ -300,7 +325,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
         limits = self.settings.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
         if proximity is not None:
-            if not proximity > 0:
+            if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
                 raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
             limits = replace(limits, sparsity_weight=limits.sparsity_weight / proximity)
         # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.
@@ -331,7 +356,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         ]
         if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
             warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
-            near = [_neighbours(environments[i], engine.seed, int(min(NEIGHBOURS, rows))) for i in already]
+            spare = [int(min(NEIGHBOURS, max(0, rows - answers[i].n_queries))) for i in already]
+            near = [_neighbours(environments[i], engine.seed, n) for i, n in zip(already, spare, strict=True)]
             held = self._held(table, near, [targets[i] for i in already])
             for i, states, valid in zip(already, near, held, strict=True):
                 pools[i] = np.concatenate([pools[i], states[valid]])
@@ -396,8 +422,19 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         if self.plausible is not None:
             for valid, pool in zip(held, pools, strict=True):
                 if valid.any():
-                    valid[valid] = np.asarray(self.plausible(table.decode(pool[valid])))
+                    valid[valid] = self._in_distribution(table.decode(pool[valid]))
         return held
+
+    def _in_distribution(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows are plausible ``(n,)``."""
+        assert self.plausible is not None
+        try:
+            verdict = np.asarray(self.plausible(frame)).astype(bool)
+        except Exception as cause:
+            raise PredictorError(f"plausible raised {type(cause).__name__}: {cause}") from cause
+        if verdict.shape != (len(frame),):
+            raise InvalidInputError(f"plausible must return one verdict a row, {len(frame)}, got {verdict.shape}.")
+        return verdict
 
     def _said(self, table: Table, pools: list[NDArray[Any]]) -> list[Prediction | None]:
         """What the model says of the states of each query, None of none; one call for all."""
@@ -409,16 +446,22 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
 
     def _prediction(self, frame: pd.DataFrame) -> Prediction:
         """What the model says of rows, in its own labels or values."""
-        scores = self.predict_fn(frame)
-        if self.model.model_type == ModelTypes.Regressor:
-            return Prediction(scores)
-        labels = self._labels(scores.shape[1])
-        return Prediction(labels[scores.argmax(1)], scores, labels)
+        regression = self.model.model_type == ModelTypes.Regressor
+        predict = Predictor(
+            lambda rows: self.predict_fn(frame.iloc[rows[:, 0]]),
+            "values" if regression else "probabilities",
+            max_batch_size=self.settings.max_batch_size,
+        )
+        said = predict(np.arange(len(frame))[:, None])
+        if said.probabilities is None:
+            return said
+        labels = self._labels(said.probabilities.shape[1])
+        return Prediction(labels[said.probabilities.argmax(1)], said.probabilities, labels)
 
     def _labels(self, n_classes: int) -> NDArray[Any]:
         """The model's labels in the order of its probabilities; indices if it does not tell."""
-        labels = getattr(self.model.model, "classes_", None)
-        return np.arange(n_classes) if labels is None or len(labels) != n_classes else np.asarray(labels)
+        labels = np.asarray(getattr(self.model.model, "classes_", None))
+        return labels if labels.shape == (n_classes,) else np.arange(n_classes)
 
     def _targets(
         self, desired_class: Any, present: Prediction, stopping_threshold: float
@@ -447,7 +490,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
                     f"desired_class={desired_class} is taken as an index, as in DiCE: class {labels[desired_class]}.",
                     stacklevel=6,
                 )
-            return desired_class
+            return int(desired_class)
         return matches[0] if matches else int(self.infer_target_cfs_class(desired_class, None, len(labels)))
 
     def _frame(self, queries: Any) -> pd.DataFrame:
@@ -455,7 +498,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         if isinstance(queries, (list, tuple)) and queries and all(isinstance(q, pd.DataFrame) for q in queries):
             queries = pd.concat(queries)
         elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
-            queries = pd.DataFrame(list(queries), columns=self.data_interface.feature_names)
+            names = self.data_interface.feature_names
+            if any(len(query) != len(names) for query in queries):
+                raise ValueError(f"a query as a list must have one value for each of {names}.")
+            queries = pd.DataFrame(list(queries), columns=names)
         frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
         if frame.empty:
             raise ValueError("query_instances must have at least one row.")
@@ -499,6 +545,14 @@ def _settings(n_features: int) -> SearchSettings:
     return replace(
         usual, max_queries=rows, max_calls=min(rows // ROWS_A_CALL, usual.max_calls), sparsity_weight=SPARSITY_WEIGHT
     )
+
+
+def _described(features: Any) -> Mapping[str, Mapping[str, Any]]:
+    """Descriptions by feature; raises if that is not what they are."""
+    features = {} if features is None else features
+    if not isinstance(features, Mapping) or not all(isinstance(options, Mapping) for options in features.values()):
+        raise UserConfigValidationException(f"features must be a dict from feature name to a dict, got {features!r}.")
+    return features
 
 
 def _environment(start: NDArray[Any], engine: Engine) -> Environment:

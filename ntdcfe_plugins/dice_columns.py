@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -98,11 +99,21 @@ class Column:
         name, declared = column.name, list(data.permitted_range[column.name])
         numbers = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in declared)
         if numbers and len(declared) == 2:
-            bounds = tuple(_number(value) for value in (declared if permitted is None else permitted))
+            try:
+                if any(isinstance(value, str) for value in column):
+                    raise TypeError
+                column.to_numpy(dtype=float)
+                bounds = tuple(_number(value) for value in (declared if permitted is None else permitted))
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"Feature {name} has the range {declared}: its values and its permitted range must be numbers."
+                ) from None
             described: dict[str, Any] = {"bounds": bounds, "precision": _precision(column, data, declared)}
-            if getattr(data, "mad", None) and data.mad.get(name, 0) > 0:
-                described["scale"] = float(data.mad[name])
-            return cls(column.dtype, _feature(Continuous, {"name": name, **described, **options}))
+            mad = (getattr(data, "mad", None) or {}).get(name, 0)
+            if not (isinstance(mad, Real) and mad <= 0):
+                described["scale"] = mad
+            dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+            return cls(dtype, _feature(Continuous, {"name": name, **described, **options}))
         # DiCE takes any list of numbers for a range and turns a public category into text: what is
         # listed are the values, and they are of the query's type.
         levels, dtype = _levels(sorted(declared) if numbers else declared, column)
@@ -130,7 +141,7 @@ class Column:
     def decode(self, values: NDArray[Any]) -> Any:
         """Numbers ``(n,)`` as rows of the column, in its dtype."""
         if not self.levels:
-            return values.astype(self.dtype)
+            return pd.Series(values).astype(self.dtype)
         levels = np.empty(len(self.levels), dtype=object)
         levels[:] = self.levels
         return pd.Series(levels[values.astype(int)]).astype(self.dtype)
@@ -246,10 +257,14 @@ def _precision(column: pd.Series, data: Any, bounds: list[Any]) -> int | None:
     """Decimals of a column's values, None for no limit."""
     if column.dtype.kind in "iub":
         return 0
-    decimals = int(data.get_decimal_precisions(output_type="dict")[column.name])
+    decimals = data.get_decimal_precisions(output_type="dict")[column.name]
+    if not isinstance(decimals, Integral):
+        raise UserConfigValidationException(
+            f"type_and_precision of {column.name} must be 'int' or ['float', decimals], got {decimals!r} decimals."
+        )
     # Private data says "int" of whatever it was not told; values or bounds with decimals know better.
-    whole = all(isinstance(b, (int, np.integer)) for b in bounds) and (column % 1 == 0).all()
-    return None if decimals == 0 and not whole else decimals
+    whole = all(isinstance(b, (int, np.integer)) for b in bounds) and (column.to_numpy(dtype=float) % 1 == 0).all()
+    return None if decimals == 0 and not whole else int(decimals)
 
 
 def _number(value: Any) -> float:
@@ -266,9 +281,13 @@ def _levels(levels: list[Any], column: pd.Series) -> tuple[list[Any], Any]:
         return levels, pd.CategoricalDtype([*known, *missing], column.dtype.ordered) if missing else column.dtype
     if column.dtype.kind == "b":
         return [str(level) in ("True", "1", "1.0") for level in levels], column.dtype
-    if column.dtype.kind in "iuf":
-        return [column.dtype.type(level) for level in levels], column.dtype
-    kinds = {type(value) for value in column} - {str}
-    if len(kinds) == 1 and all(isinstance(level, str) for level in levels):
-        return [next(iter(kinds))(level) for level in levels], column.dtype
+    kinds = {column.dtype.type} if column.dtype.kind in "iuf" else {type(value) for value in column} - {str}
+    if column.dtype.kind in "iuf" or (len(kinds) == 1 and all(isinstance(level, str) for level in levels)):
+        kind = next(iter(kinds))
+        try:
+            return [kind(level) for level in levels], column.dtype
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"Feature {column.name} has values of type {kind.__name__}, which {levels} are not."
+            ) from None
     return levels, column.dtype

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ except ImportError as missing:
 from ntdcfe import Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.predictor import Prediction
 from ntdcfe_plugins._panels import Panel, panel_of
-from ntdcfe_plugins._sktime import Format, Model, Run
+from ntdcfe_plugins._sktime import Format, Model, Run, features_of, seed_of
 
 __all__ = [
     "CounterfactualClassifier",
@@ -126,6 +126,12 @@ class CounterfactualExplainer:
         if backend is not None and (backend not in backend_dict or backend == "dask_lazy"):
             known = sorted(set(backend_dict) - {"None", "dask_lazy"})
             raise InvalidInputError(f"backend must be None or one of {known}, got {backend!r}.")
+        if backend_params is not None and not isinstance(backend_params, Mapping):
+            raise InvalidInputError(f"backend_params must be a dict or None, got {backend_params!r}.")
+        if not isinstance(constraints, Iterable):
+            raise InvalidInputError(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
+        if plausible is not None and not callable(plausible):
+            raise InvalidInputError(f"plausible must be a function of numpy3D, got {plausible!r}.")
         self.model = Model(estimator)
         self.estimator = estimator
         self.features = features
@@ -171,9 +177,14 @@ class CounterfactualExplainer:
         model.check_capabilities(panel)
         targets = model.targets(target, len(panel))
         limits = {"n_counterfactuals": n_counterfactuals, "max_queries": max_queries, "progress": progress}
-        run = Run(self, panel, targets, limits, None if max_seconds is None else time.monotonic() + max_seconds)
+        (self.settings or SearchSettings()).given(
+            n_counterfactuals=n_counterfactuals, max_queries=max_queries, max_seconds=max_seconds
+        )  # raises before the model is asked anything
+        features, seed = features_of(self.features, panel), seed_of(self.random_state)
+        deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        run = Run(self, panel, targets, limits, deadline, features, seed)
 
-        present = model.ask(panel.container)
+        present = model.ask(panel.container, len(panel))
         targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
         details = run.explain(range(len(panel)), run.cheapest_formats(present))
         container, prediction, valid = self._outcome(panel, details, targets)
@@ -194,7 +205,7 @@ class CounterfactualExplainer:
         """The filled container, what the model says of it, and which of its series are as wanted."""
         series = [one if cf.x is None else cf.x for one, cf in zip(panel.series, details, strict=True)]
         container = panel.filled(series)
-        prediction = self.model.ask(container)
+        prediction = self.model.ask(container, len(panel))
         reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
         return container, prediction, np.array(reached) & [cf.found for cf in details]
 

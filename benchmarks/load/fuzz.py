@@ -1,8 +1,11 @@
-"""10,000 fuzzed calls through the core, with the strategies of ``tests/core/test_fuzz.py``.
+"""Fuzzed calls: 10,000 through the core, or 1,000 through each adapter.
 
     python benchmarks/load/fuzz.py [--n 10000]
+    python benchmarks/load/fuzz.py --adapters [--n 1000]
 
-Written to ``results/load-fuzz.md``; anything but a documented exception or a valid result ends it with an error.
+With the strategies of ``tests/core/test_fuzz.py`` and ``tests/plugins/test_fuzz_adapters.py``. Written to
+``results/load-fuzz.md``, where each run keeps the other's part; anything but a documented exception or a valid result
+ends it with an error.
 """
 
 from __future__ import annotations
@@ -10,43 +13,81 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from common import write
+from common import RESULTS, write
 from hypothesis import HealthCheck, Phase, given, settings
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "core"))
-from test_fuzz import calls, check
+for folder in ("core", "plugins"):
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / folder))
+
+ADAPTERS = "## Adapters"
 
 
-def main() -> None:
-    """Count what becomes of the calls."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=10_000)
-    args = parser.parse_args()
+def outcomes_of(calls: Callable[[], Any], check: Callable[[Any], str], n: int) -> Counter[str]:
+    """What becomes of `n` calls."""
     outcomes: Counter[str] = Counter()
 
     @settings(
-        max_examples=args.n,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
+        max_examples=n, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
     )
     @given(call=calls())
-    def run(call: tuple) -> None:
+    def run(call: Any) -> None:
         outcomes[check(call)] += 1
 
     run()
-    write(
-        "load-fuzz.md",
+    return outcomes
+
+
+def core(n: int) -> list[str]:
+    """The core's part of the results."""
+    from test_fuzz import calls, check
+
+    outcomes = outcomes_of(calls, check, n)
+    return [
         f"{sum(outcomes.values())} fuzzed calls of `explain` and `explain_batch`; made by `benchmarks/load/fuzz.py`. Each ended in a",
         "documented exception (refused: InvalidInputError; model failed: PredictorError) or a valid result.",
         "",
         "| outcome | calls |",
         "| --- | --- |",
         *(f"| {name} | {count} |" for name, count in outcomes.most_common()),
-    )
+    ]
+
+
+def adapters(n: int) -> list[str]:
+    """The adapters' part of the results."""
+    from test_fuzz_adapters import ADAPTERS as EACH
+
+    counts = {name: outcomes_of(calls, check, n) for name, (calls, check) in EACH.items()}
+    total = sum(counts.values(), Counter[str]())
+    return [
+        ADAPTERS,
+        "",
+        f"{sum(total.values())} fuzzed calls through the adapters; made by `benchmarks/load/fuzz.py --adapters`. Each ended in an exception",
+        "that is documented (refused: InvalidInputError, or DiCE's, sktime's and scikit-learn's own checks of input; model failed:",
+        "PredictorError, or alibi's PredictorCallError and PredictorReturnTypeError) or in a valid result; `not found` is DiCE's",
+        "NoCounterfactualsFound. Of several series in a call, the status of the first counts.",
+        "",
+        f"| outcome | {' | '.join(counts)} |",
+        f"| --- |{' --- |' * len(counts)}",
+        *(f"| {name} | {' | '.join(str(c[name]) for c in counts.values())} |" for name, _ in total.most_common()),
+    ]
+
+
+def main() -> None:
+    """Count what becomes of the calls."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, help="calls: 10,000, or 1,000 of each adapter, if not given")
+    parser.add_argument("--adapters", action="store_true", help="the adapters in place of the core")
+    args = parser.parse_args()
+    file = RESULTS / "load-fuzz.md"
+    before, mark, after = (file.read_text() if file.exists() else "").partition(ADAPTERS)
+    if args.adapters:
+        write(file.name, before.rstrip("\n"), "", *adapters(args.n or 1_000))
+    else:
+        write(file.name, *core(args.n or 10_000), *(["", (mark + after).rstrip("\n")] if mark else []))
 
 
 if __name__ == "__main__":

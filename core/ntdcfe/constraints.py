@@ -87,12 +87,13 @@ class BoundRule:
 
     def outcome(self, x: NDArray[Any]) -> NDArray[Any]:
         """What the effect should be in ``x (n, K, F)``: ``(n, K)``."""
-        outcome = np.asarray(self.function(*(x[..., cause] for cause in self.causes)), dtype=x.dtype)
-        if outcome.shape != x.shape[:2]:
+        outcome = np.asarray(self.function(*(x[..., cause] for cause in self.causes)))
+        if outcome.shape != x.shape[:2] or outcome.dtype.kind not in "fiub":
             raise InvalidInputError(
-                f"the causal rule of feature {self.effect} must return shape {x.shape[:2]}, got {outcome.shape}."
+                f"the causal rule of feature {self.effect} must return numbers of shape {x.shape[:2]}, "
+                f"got {outcome.dtype} of shape {outcome.shape}."
             )
-        return outcome
+        return outcome.astype(x.dtype)
 
 
 def orders(constraints: Sequence[Constraint], features: Features) -> list[tuple[int, int]]:

@@ -92,8 +92,8 @@ class NTDCFE:
             raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
         if plausible is not None and not callable(plausible):
             raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise InvalidInputError(f"seed must be a non-negative integer, got {seed!r}.")
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+            raise InvalidInputError(f"seed must be a non-negative integer below 2**64, got {seed!r}.")
         if missing not in ("error", "fixed"):
             raise InvalidInputError(f"missing must be 'error' or 'fixed', got {missing!r}.")
         Predictor(predict, output, classes)  # checked at the door

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -94,9 +95,10 @@ class Continuous(Feature):
         low, high = self.limits
         if math.isnan(low) or math.isnan(high) or low > high:
             raise InvalidInputError(f"{self}: bounds must be (lower, upper) with lower <= upper, got {self.bounds!r}.")
-        if self.scale is not None and not 0 < self.scale < math.inf:
+        if self.scale is not None and not (isinstance(self.scale, Real) and 0 < self.scale < math.inf):
             raise InvalidInputError(f"{self}: scale must be a positive number, got {self.scale!r}.")
-        if self.precision is not None and (isinstance(self.precision, bool) or not isinstance(self.precision, int)):
+        decimals = 0 if self.precision is None else self.precision
+        if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 100:
             raise InvalidInputError(f"{self}: precision must be a whole number of decimals, got {self.precision!r}.")
 
     @property

@@ -161,7 +161,7 @@ class PaperPolicy(Policy):
         choices = self.environment.choices
         if self.environment.discrete.any():
             parts = [states[..., i, None] if c is None else states[..., i, None] == c for i, c in enumerate(choices)]
-            states = np.concatenate(parts, axis=-1)
+            states = np.concatenate(parts, axis=-1).astype(states.dtype)
         return torch.from_numpy(_squashed(states.reshape(len(states), -1)).astype(np.float32))
 
     def forward(self, inputs: Tensor) -> ActionDistribution:

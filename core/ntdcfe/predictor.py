@@ -106,6 +106,8 @@ class Predictor:
         self.predict = predict
         self.output: Output = "values" if output == "auto" and regression else output
         self.classes = None if classes is None else np.asarray(classes)
+        if self.classes is not None and self.classes.ndim != 1:
+            raise InvalidInputError(f"classes must be a list of labels, got {classes!r}.")
         self.max_batch_size = max_batch_size
         self.retries = retries
         self.retry_wait = retry_wait

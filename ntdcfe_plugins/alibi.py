@@ -424,8 +424,8 @@ def _labels(wanted: ArrayLike, first: Prediction) -> list[Any]:
         Y_t = np.asarray(wanted)
     except ValueError:
         raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got {wanted!r}.") from None
-    if Y_t.ndim > 2 or Y_t.size == 0:
-        raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got shape {Y_t.shape}.")
+    if Y_t.ndim > 2 or Y_t.size == 0 or (Y_t.dtype.kind == "f" and np.isnan(Y_t).any()):
+        raise InvalidInputError(f"Y_t must be labels (n,) or one-hot (n, C), got {wanted!r} of shape {Y_t.shape}.")
     if Y_t.ndim == 2 and Y_t.shape[1] > 1:
         classes = np.arange(Y_t.shape[1]) if first.classes is None else first.classes
         if Y_t.dtype.kind not in "fiub":

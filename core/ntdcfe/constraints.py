@@ -90,8 +90,8 @@ class BoundRule:
         outcome = np.asarray(self.function(*(x[..., cause] for cause in self.causes)))
         if outcome.shape != x.shape[:2] or outcome.dtype.kind not in "fiub":
             raise InvalidInputError(
-                f"the causal rule of feature {self.effect} must return numbers of shape {x.shape[:2]}, "
-                f"got {outcome.dtype} of shape {outcome.shape}."
+                f"the causal rule of feature {self.effect} must return shape {x.shape[:2]} of numbers, "
+                f"got {outcome.shape} of {outcome.dtype}."
             )
         return outcome.astype(x.dtype)
 

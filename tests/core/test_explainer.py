@@ -424,3 +424,23 @@ def test_no_nearest_miss_beside_an_answer_or_with_labels_alone():
     assert found.reason == ""
     assert missed.near_miss is None
     assert missed.reason
+
+
+def test_nothing_but_categories(settings):
+    features = Features([Discrete((0, 1, 2)), OneHot(2)])
+    cf = NTDCFE(lambda X: (X[:, 0] == 2).astype(int), features, settings=settings).explain(np.array([0.0, 1.0, 0.0]), 1)
+    assert cf.found
+    assert cf.x[0] == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seed": 2**70},
+        {"classes": 5},
+        {"constraints": [Causal(1, 0, lambda cause: "text")]},
+    ],
+)
+def test_more_that_is_refused(options):
+    with pytest.raises(InvalidInputError, match="must"):
+        NTDCFE(rule, **options).explain(SERIES, 1)

@@ -59,6 +59,8 @@ def test_series_outside_its_description(columns, message):
         (lambda: Continuous(direction="up"), "direction"),
         (lambda: Continuous(scale=0), "scale"),
         (lambda: Continuous(precision=0.5), "precision"),
+        (lambda: Continuous(precision=400), "precision"),
+        (lambda: Continuous(scale="a"), "scale"),
         (lambda: Discrete([]), "at least one"),
         (lambda: Discrete([1, 1]), "distinct"),
         (lambda: Discrete(["a"]), "numbers"),

@@ -280,7 +280,7 @@ def held(cf, original, options, D):
     steps = options.get("actionable_steps")
     if steps is not None and original.ndim == 2:
         fixed = np.ones(len(original), bool)
-        fixed[steps if isinstance(steps, slice) else np.asarray(list(steps))] = False
+        fixed[steps if isinstance(steps, slice) else np.asarray(steps)] = False
         assert not changed[fixed].any()
     if plain:
         names = list(options.get("feature_names", []))
@@ -336,7 +336,7 @@ def test_alibi_refuses(options):
         alibi.NTDCFE(MODELS["two columns"], **options).explain(np.zeros((1, 2)))
 
 
-@pytest.mark.parametrize("Y_t", [[[1], [0, 1]], "ab", [["low", "high"]]])
+@pytest.mark.parametrize("Y_t", [[[1], [0, 1]], "ab", [["low", "high"]], [np.nan]])
 @pytest.mark.parametrize("options", [{}, {"target_interval": (0, 1)}])
 def test_alibi_refuses_targets(Y_t, options):
     with pytest.raises(InvalidInputError):
@@ -757,6 +757,7 @@ def test_dice_refuses_in_a_call(arguments):
         ({"mad": {"real": np.nan}}, {}),
         ({}, {"real": ["0.5"]}),
         ({}, {"job": [3]}),
+        ({}, {"job": [[1]]}),
     ],
 )
 def test_dice_refuses_data(data, query):

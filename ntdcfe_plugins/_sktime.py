@@ -56,7 +56,8 @@ class Model:
         self.classes = None if self.regression else np.asarray(estimator.classes_)
         if self.classes is not None and len(self.classes) < 2:
             raise InvalidInputError(f"the classifier knows the class {self.classes.tolist()} only: there is no other.")
-        graded = estimator.get_tag("capability:predict_proba", True, raise_error=False) if self.is_sktime else True
+        # Not by the tag capability:predict_proba, which many that have graded probabilities do not set.
+        graded = estimator._has_implementation_of("_predict_proba") if self.is_sktime else True
         graded = graded and not self.regression and hasattr(estimator, "predict_proba")
         self.method = "predict_proba" if graded else "predict"
 

@@ -23,7 +23,8 @@ except ImportError as missing:
     raise ImportError("the alibi explainer needs alibi: pip install 'ntdcfe-plugins[alibi]'") from missing
 
 import ntdcfe
-from ntdcfe import Causal, Counterfactual, Features, SearchSettings, Target
+from ntdcfe import Counterfactual, Features, SearchSettings, Target
+from ntdcfe.constraints import Constraint
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction, Predictor
 from ntdcfe.proximity import weighted_l1
@@ -64,8 +65,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         What a change costs; 1 if not given.
     scales : dict of column to float, optional
         Units of change; from the range, else from the series itself. Give them for static data without ranges.
-    constraints : sequence of ntdcfe.Causal
-        Features that follow others.
+    constraints : sequence of ntdcfe.Causal or ntdcfe.AtMost
+        Features that follow others, and features that others limit.
     actionable_steps : slice, sequence of int, or boolean mask (K,), optional
         Time steps that may change.
     plausible : callable, optional
@@ -112,7 +113,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         directions: Mapping[Column, str] | None = None,
         weights: Mapping[Column, float] | None = None,
         scales: Mapping[Column, float] | None = None,
-        constraints: Sequence[Causal] = (),
+        constraints: Sequence[Constraint] = (),
         actionable_steps: slice | ArrayLike | None = None,
         plausible: Callable[[NDArray[Any]], Any] | None = None,
         target_proba: float | None = None,
@@ -272,7 +273,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         target = Target.other() if goal is None else Target.labels(goal)
         return target if self.target_proba is None else _Confident(target, self.target_proba)
 
-    def _features(self, n_columns: int | None) -> tuple[Features, list[Causal]]:
+    def _features(self, n_columns: int | None) -> tuple[Features, list[Constraint]]:
         """What the columns are (as many as the names make up, if None), and the rules between them."""
         columns = Columns(n_columns, self.feature_names, self.category_map, self.ohe)
         options: list[tuple[str, Mapping[Column, Any]]] = [

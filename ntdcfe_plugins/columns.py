@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntdcfe import Causal, Continuous, Discrete, Feature, Features, InvalidInputError, OneHot
+from ntdcfe import AtMost, Causal, Continuous, Discrete, Feature, Features, InvalidInputError, OneHot
+from ntdcfe.constraints import Constraint
 
 Column = str | int
 
@@ -131,14 +132,17 @@ class Columns:
         described = zip(self.kinds, self.names, chosen, strict=True)
         return Features([kind.feature(name, own) for kind, name, own in described], actionable_steps)
 
-    def rules(self, constraints: Sequence[Causal]) -> list[Causal]:
-        """Causal rules with positions of features for names and columns."""
-        if wrong := [rule for rule in constraints if not isinstance(rule, Causal)]:
-            raise InvalidInputError(f"constraints must be ntdcfe.Causal, got {wrong[0]!r}.")
-        return [
-            replace(rule, effect=self.position(rule.effect), causes=tuple(map(self.position, rule.causes)))  # type: ignore[arg-type]
-            for rule in constraints
-        ]
+    def rules(self, constraints: Sequence[Constraint]) -> list[Constraint]:
+        """Constraints with positions of features for names and columns."""
+        return [self._rule(rule) for rule in constraints]
+
+    def _rule(self, rule: Constraint) -> Constraint:
+        if isinstance(rule, AtMost):
+            return AtMost(self.position(rule.feature), self.position(rule.limit))
+        if isinstance(rule, Causal):
+            causes = tuple(map(self.position, rule.causes))  # type: ignore[arg-type]
+            return replace(rule, effect=self.position(rule.effect), causes=causes)
+        raise InvalidInputError(f"constraints must be ntdcfe.Causal or ntdcfe.AtMost, got {rule!r}.")
 
     def _bounds(self, feature_range: Any) -> dict[Column, tuple[float | None, float | None]]:
         try:

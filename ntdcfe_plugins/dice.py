@@ -45,9 +45,10 @@ from ntdcfe_plugins.dice_columns import SeriesColumns, Table
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
 
 METHOD = "ntdcfe"
-#: Rows of a table are small: a tenth of the engine's usual budget is enough. A changed feature costs as much
-#: as a quarter of its range, because DiCE's users want few.
-SETTINGS = SearchSettings(max_queries=1_000, max_calls=20, sparsity_weight=1.0)
+# Rows of a table are small and take less than the usual budget: so many a feature, within limits, in calls of 50.
+ROWS_A_FEATURE, FEWEST_ROWS, ROWS_A_CALL = 80, 1_000, 50
+# A changed feature costs as much as a quarter of its range, because DiCE's users want few.
+SPARSITY_WEIGHT = 1.0
 # What DiCE passes along and means something here.
 OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
 # What explain_batch takes beside the series, their targets and how many are wanted.
@@ -104,7 +105,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
-        1,000 rows in 20 calls a query if not given.
+        If not given, 80 rows a feature and at least 1,000 for a query, and a price on changed features.
     series : SeriesColumns, optional
         The columns are those of a series. `features`, `constraints` and ``features_to_vary`` may
         then name its channels.
@@ -142,7 +143,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             raise UserConfigValidationException(f"plausible must be a function of rows, got {plausible!r}.")
         self.constraints = tuple(constraints)
         self.plausible = plausible
-        self.settings = SETTINGS if settings is None else settings
+        self.settings = _settings(len(data_interface.feature_names)) if settings is None else settings
         self.series = series
         known = data_interface.feature_names if series is None else series.names
         if unknown := set(self.features) - set(known):
@@ -538,6 +539,16 @@ def register() -> None:
 
     decide.knows_ntdcfe = True  # type: ignore[attr-defined]
     dice_ml.dice.decide = decide
+
+
+def _settings(n_features: int) -> SearchSettings:
+    usual = SearchSettings()
+    assert usual.max_queries is not None
+    assert usual.max_calls is not None
+    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features), usual.max_queries)
+    return replace(
+        usual, max_queries=rows, max_calls=min(rows // ROWS_A_CALL, usual.max_calls), sparsity_weight=SPARSITY_WEIGHT
+    )
 
 
 def _described(features: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -40,7 +40,7 @@ __all__ = [
 PANELS = ["pd-multiindex", "numpy3D", "nested_univ", "df-list"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CounterfactualResult:
     """The counterfactuals of a panel.
 

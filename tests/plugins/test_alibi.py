@@ -609,3 +609,20 @@ def test_docstring_example():
     results = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def test_one_feature_limits_another():
+    def predictor(X):
+        return two_columns(sigmoid(X.sum(axis=1) - 3))
+
+    order = ntdcfe.AtMost("part", "whole")
+    explainer = NTDCFE(
+        predictor, feature_names=["part", "whole"], constraints=[order], scales={0: 1.0, 1: 1.0}, max_queries=600
+    )
+    explanation = explainer.explain(np.array([[0.5, 1.0]]), Y_t=np.array([1]), num_samples=3)
+    assert explanation.success == [True]
+    for entry in explanation.all[0]:
+        part, whole = entry["X"][0]
+        assert part <= whole
+    with pytest.raises(ValueError, match="must be ntdcfe"):
+        NTDCFE(predictor, feature_names=["part", "whole"], constraints=["part"])

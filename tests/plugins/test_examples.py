@@ -94,6 +94,17 @@ def test_notebooks_run_and_are_stored_with_their_results(name, tmp_path):
     assert ours[1] == "100"  # success in percent, in the comparison
 
 
+def test_sktime_pipeline(tmp_path):
+    pytest.importorskip("sktime")
+    pytest.importorskip("matplotlib")
+    said = run("sktime_pipeline.py", tmp_path).stdout
+    assert "The model says 1. For 2 instead:" in said
+    assert "CounterfactualResult(4 instances, 4 valid)" in said
+    assert re.search(r"\n2[0-3]( +\d+){3} +0 +0 +0\n", said)  # the gyroscope is untouched
+    assert "CounterfactualResult(3 instances, 3 valid)" in said
+    assert (tmp_path / "sktime_pipeline.png").exists()
+
+
 def test_code_in_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)

@@ -3,6 +3,8 @@
 import copy
 import doctest
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -333,7 +335,7 @@ class TestAsking:
     def test_a_model_for_which_timestamps_matter_gets_them(self, kind):
         X = container(kind, motions(2)[0] - 10)
         model = ReadsTheCalendar().fit(container(kind, motions(4)[0]), np.array([0, 1, 0, 1]))
-        result = CounterfactualExplainer(model, settings=QUICK, random_state=0).explain(X, 1)
+        result = CounterfactualExplainer(model, settings=SLOW, random_state=0).explain(X, 1)
         assert result.table["valid"].all()
         assert (model.predict(result.counterfactuals) == 1).all()
         assert cells(result.counterfactuals)[1] == cells(X)[1]
@@ -370,17 +372,29 @@ class TestAsking:
     def test_a_model_of_labels_only(self):
         X, y = motions(20)
 
-        class LabelsOnly(ContradictsItself):
-            _tags = {"capability:predict_proba": False}  # noqa: RUF012
+        class LabelsOnly(BaseClassifier):
+            _tags = {"capability:multivariate": True}  # noqa: RUF012
 
-            def _predict_proba(self, X):
-                raise AssertionError("asked for probabilities")
+            def _fit(self, X, y):
+                return self
 
             def _predict(self, X):
                 return self.classes_[(X[:, 0].mean(1) > 0).astype(int)]
 
-        model = LabelsOnly().fit(X, (y == "walking"))
-        assert CounterfactualExplainer(model, settings=QUICK).explain(X[:2]).table["valid"].all()
+        explainer = CounterfactualExplainer(LabelsOnly().fit(X, (y == "walking")), settings=QUICK)
+        assert explainer.explain(X[:2]).table["valid"].all()
+        assert explainer.model.method == "predict"
+
+    def test_probabilities_are_used_whatever_the_tag_says(self):
+        X, _ = motions(4)
+
+        class Modest(ContradictsItself):
+            _tags = {"capability:predict_proba": False}  # noqa: RUF012
+
+        model = Modest().fit(X, np.array(["low", "high"] * 2))
+        out_of_reach = Target.probability("high", 1.0)
+        result = CounterfactualExplainer(model, settings=SLOW).explain(X[:1], out_of_reach)
+        assert result.details[0].found or result.details[0].near_miss is not None
 
 
 class TakesAnything(BaseClassifier):
@@ -488,6 +502,11 @@ class TestBackends:
 
 
 class TestAtTheDoor:
+    def test_without_sktime_the_extra_is_named(self):
+        code = "import sys; sys.modules['sktime'] = None; import ntdcfe_plugins.sktime"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "pip install 'ntdcfe-plugins[sktime]'" in done.stderr
+
     def test_the_model_must_be_fitted(self):
         with pytest.raises(NotFittedError):
             CounterfactualExplainer(KNeighborsTimeSeriesClassifier())

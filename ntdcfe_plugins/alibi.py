@@ -415,7 +415,10 @@ def _goal(target_class: Any, present: Any, classes: NDArray[Any] | None) -> Goal
     if isinstance(target_class, np.ndarray):
         target_class = target_class.tolist()
     several = isinstance(target_class, (list, tuple, set, frozenset, range))
-    return tuple(map(_plain, target_class)) if several else (_plain(target_class),)
+    labels = tuple(map(_plain, target_class)) if several else (_plain(target_class),)
+    if any(isinstance(label, (list, dict)) for label in labels):
+        raise InvalidInputError(f"target_class must be a label or a collection of labels, got {target_class!r}.")
+    return labels
 
 
 def _labels(wanted: ArrayLike, first: Prediction) -> list[Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -191,7 +191,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
                 "The number of counterfactuals generated per query instance (total_CFs) should be a positive integer, "
                 f"got {total_CFs!r}."
             )
-        if not isinstance(features_to_vary, Iterable):
+        vary = features_to_vary
+        if isinstance(vary, Iterable) and not isinstance(vary, str):
+            vary = list(vary)
+        if not isinstance(vary, (str, list)) or not all(isinstance(name, Hashable) for name in vary):
             raise UserConfigValidationException(
                 f"features_to_vary must be 'all' or a list of features, got {features_to_vary!r}."
             )
@@ -202,7 +205,6 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             raise UserConfigValidationException(
                 f"permitted_range must be a dict from feature to a list, got {permitted_range!r}."
             )
-        vary = features_to_vary if isinstance(features_to_vary, str) else list(features_to_vary)
         self._validate_counterfactual_configuration(
             frame, total_CFs, desired_class, desired_range, permitted_range, vary, stopping_threshold,
             posthoc_sparsity_param, posthoc_sparsity_algorithm, verbose,

@@ -116,8 +116,8 @@ class Column:
             return cls(dtype, _feature(Continuous, {"name": name, **described, **options}))
         # DiCE takes any list of numbers for a range and turns a public category into text: what is
         # listed are the values, and they are of the query's type.
-        if wrong := [value for value in column if not isinstance(value, Hashable)]:
-            raise ValueError(f"Feature {name} has a value outside the dataset: {wrong[0]!r}, not one of {declared}.")
+        if wrong := [value for value in (*column, *declared) if not isinstance(value, Hashable)]:
+            raise ValueError(f"Feature {name} has {wrong[0]!r} for a category, among {declared}.")
         levels, dtype = _levels(sorted(declared) if numbers else declared, column)
         position = {str(level): i for i, level in enumerate(levels)}
         for category in () if permitted is None else permitted:

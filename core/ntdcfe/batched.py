@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from ntdcfe.environment import Environment, hold_to_end
+from ntdcfe.grow import grow
 from ntdcfe.policy import Action, CompactPolicy
 from ntdcfe.refine import refine
 from ntdcfe.search import Asks, Search
@@ -31,7 +32,9 @@ def batched(search: Search) -> Asks:
     policy = CompactPolicy(search.environment, search.settings.hidden, search.generator)
     learner = Learner(search, policy)
     free = search.environment.transition is hold_to_end
-    if free:
+    if free and len(search.environment.original) == 1:
+        yield from grow(search)
+    if free and not len(search.candidates):
         yield from probe(search, learner)
     yield from episodes(search, learner, free)
     if free and search.settings.refine and len(search.candidates):

@@ -56,6 +56,11 @@ class Candidates:
         return len(self._entries)
 
     @property
+    def n_sets(self) -> int:
+        """How many different sets of features valid states change."""
+        return len(self._sets)
+
+    @property
     def states(self) -> list[NDArray[Any]]:
         """The kept states ``(K, F)``, the best first."""
         return [entry.state for entry in self._entries]

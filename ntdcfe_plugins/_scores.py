@@ -27,7 +27,7 @@ def cells(before: Array, after: Array, features: Features | None) -> tuple[Array
     features : Features, optional
         Continuous ones if not given.
     """
-    moved = ~np.isclose(after, before, rtol=SAME, atol=SAME * 1e-2)
+    moved = ~np.isclose(after, before, rtol=SAME, atol=SAME * 1e-2, equal_nan=True)
     size = np.where(moved, np.abs(after - before), 0.0)
     if features is None or not features.discrete.any():
         return size, moved

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Continuous, Counterfactual, Feature, Features, InvalidInputError
+from ntdcfe.environment import stand_ins
 from ntdcfe.scale import units_of
 from ntdcfe_plugins._scores import cells
 
@@ -53,8 +54,9 @@ def plot_counterfactual(cf: Counterfactual, title: str | None = None, max_featur
     if max_features < 1:
         raise InvalidInputError(f"max_features must be at least 1, got {max_features!r}.")
     before, after = (cf.features.encode(np.atleast_2d(x)) for x in (cf.original, cf.x))
-    units = units_of(before, cf.features)
-    size = (np.abs(after - before) / units).sum(0)  # (F,)
+    gaps = np.isnan(before)
+    units = units_of(stand_ins(before, gaps), cf.features, gaps)
+    size = np.nansum(np.abs(after - before) / units, axis=0)  # (F,)
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     draw, what = (_static, "features") if cf.x.ndim == 1 else (_four_panels, "cells")
     heading = title or f"{cf.sparsity} {what if cf.sparsity != 1 else what[:-1]} changed, proximity {cf.proximity:.3g}"
@@ -77,18 +79,19 @@ def _four_panels(
         height_ratios=(2.6, 0.6 + 0.7 * lanes),
     )  # fmt: skip
     quiet = np.setdiff1d(np.arange(before.shape[1]), detail)
+    spans = _differs(before, after)
     for axis, values in zip(axes[0], (before, after), strict=True):
         axis.plot(values[:, quiet], color="0.75", linewidth=0.7, zorder=1)
         for rank, i in enumerate(detail):
             axis.plot(values[:, i], label=cf.features.names[i], zorder=3, **_look(rank))
-        _shade(axis, before != after)
+        _shade(axis, spans)
         _tidy(axis)
     axes[0, 0].set_title(f"original: the model says {_show(cf.present)}", fontsize=10)
     axes[0, 1].set_title(f"counterfactual: the model says {_show(cf.prediction)}", fontsize=10)
     axes[0, 0].set_ylabel("value, all features")
     scales = _lane_scales((before, after), detail)
-    _lanes(axes[1, 0], before, None, before != after, detail, scales)
-    _lanes(axes[1, 1], after, before, before != after, detail, scales)
+    _lanes(axes[1, 0], before, None, spans, detail, scales)
+    _lanes(axes[1, 1], after, before, spans, detail, scales)
     axes[1, 0].set_yticks(-np.arange(len(detail)), [_lane_label(cf.features.names[i], scales[i]) for i in detail])
     some = f"; the largest {len(detail)}" if len(detail) < len(changed) else ""
     axes[1, 0].set_title(f"changed features, before ({len(changed)} of {before.shape[1]}{some})", fontsize=10)
@@ -99,9 +102,14 @@ def _four_panels(
     return figure
 
 
+def _differs(before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells ``(K, F)`` changed; a gap is no change."""
+    return (before != after) & ~np.isnan(before)
+
+
 def _lane_scales(series: Sequence[NDArray[Any]], shown: NDArray[np.intp]) -> dict[int, tuple[float, float]]:
     """Least and greatest value of each shown column over all the series ``(K, F)``."""
-    return {int(i): (min(s[:, i].min() for s in series), max(s[:, i].max() for s in series)) for i in shown}
+    return {int(i): (min(np.nanmin(s[:, i]) for s in series), max(np.nanmax(s[:, i]) for s in series)) for i in shown}
 
 
 def _lane_label(name: str, scale: tuple[float, float]) -> str:
@@ -309,9 +317,11 @@ def plot_methods(
     after = {name: None if x is None else np.atleast_2d(np.asarray(x, float)) for name, x in counterfactuals.items()}
     found = [x for x in after.values() if x is not None]
     names = _column_names(before.shape[1], features)
-    votes = sum(((x != before).any(0).astype(float) for x in found), np.zeros(before.shape[1]))
-    spread = np.ptp(np.concatenate([before, *found]), axis=0)
-    moved = sum((np.abs(x - before).sum(0) for x in found), np.zeros(before.shape[1])) / np.where(spread, spread, 1.0)
+    votes = sum((_differs(before, x).any(0).astype(float) for x in found), np.zeros(before.shape[1]))
+    known = np.nan_to_num(np.concatenate([before, *found]))
+    spread = np.ptp(known, axis=0)
+    moved = sum((np.nansum(np.abs(x - before), 0) for x in found), np.zeros(before.shape[1]))
+    moved /= np.where(spread, spread, 1.0)
     shown = np.sort(np.lexsort((-moved, -votes))[: min(max_features, max(np.count_nonzero(votes), 1))])
     scales = _lane_scales([before, *found], shown)
     columns = min(len(after), 3)

@@ -87,7 +87,12 @@ class BoundRule:
 
     def outcome(self, x: NDArray[Any]) -> NDArray[Any]:
         """What the effect should be in ``x (n, K, F)``: ``(n, K)``."""
-        outcome = np.asarray(self.function(*(x[..., cause] for cause in self.causes)))
+        try:
+            outcome = np.asarray(self.function(*(x[..., cause] for cause in self.causes)))
+        except Exception as cause:
+            raise InvalidInputError(
+                f"the causal rule of feature {self.effect} raised {type(cause).__name__}: {cause}"
+            ) from cause
         if outcome.shape != x.shape[:2] or outcome.dtype.kind not in "fiub":
             raise InvalidInputError(
                 f"the causal rule of feature {self.effect} must return shape {x.shape[:2]} of numbers, "

@@ -243,11 +243,12 @@ class Environment:
 
     def cost(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """What the search minimises ``(n,)``: proximity in units, and a price on every changed cell."""
-        if (self.units != 1).any():
-            proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
-        else:
-            proximity = self.proximity(x)
-        return proximity + self.sparsity_weight * self.sparsity(x)
+        with np.errstate(over="ignore"):  # too far to be counted is infinitely far
+            if (self.units != 1).any():
+                proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
+            else:
+                proximity = self.proximity(x)
+            return proximity + self.sparsity_weight * self.sparsity(x)
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""

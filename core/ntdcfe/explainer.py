@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +90,8 @@ class NTDCFE:
     ) -> None:
         if features is not None and not isinstance(features, Features):
             raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
+        if not isinstance(constraints, Iterable):
+            raise InvalidInputError(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
         if plausible is not None and not callable(plausible):
             raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:

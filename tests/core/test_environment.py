@@ -99,6 +99,7 @@ def test_a_change_whose_effect_breaks_a_bound_is_not_made():
         ([Causal("b", "z", abs)], "no feature 'z'"),
         ([Causal("b", "a", abs), Causal("b", "c", abs)], "two causal rules"),
         ([Causal("b", "a", lambda a: a[:, 0])], "must return shape"),
+        ([Causal("b", "a", lambda a: {}[0])], "feature 1 raised KeyError"),
         (["b = a"], "must be Causal"),
         ([AtMost("a", "z")], "no feature 'z'"),
         ([AtMost("a", "a")], "two different features"),

@@ -257,6 +257,7 @@ def test_results_read_as_sentences(settings):
         ({"seed": -1}, SERIES, 1, "seed"),
         ({"seed": 0.5}, SERIES, 1, "seed"),
         ({"constraints": [Causal("zz", 0, abs)]}, SERIES, 1, "no feature 'zz'"),
+        ({"constraints": 3}, SERIES, 1, "must be a list of Causal"),
         ({"plausible": 3}, SERIES, 1, "plausible"),
         ({}, SERIES, None, "target"),
         ({}, SERIES, [], "at least one class"),

@@ -69,9 +69,7 @@ def test_discrete_features_and_one_hot_groups_count_once():
         {"a": {}, "rating": {"values": [1, 5, 9]}, "home": {"categories": ["rent", "own", "other"]}}
     )
     x = np.array([[-1.0, 1, 1, 0, 0]])
-    row = run(
-        {"it": lambda x: np.array([1.0, 9, 0, 0, 1])}, x, lambda r: r[:, 0] > 0, True, features=features
-    ).table[0]
+    row = run({"it": lambda x: np.array([1.0, 9, 0, 0, 1])}, x, lambda r: r[:, 0] > 0, True, features=features).table[0]
     assert (row["l1"], row["sparsity"], row["features"]) == (2 + 1 + 1, 3, 3)
     assert row["allowed"] is True
 

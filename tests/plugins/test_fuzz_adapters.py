@@ -2,7 +2,6 @@
 
 import json
 import sys
-import traceback
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -31,7 +30,7 @@ from ntdcfe import PAPER, Causal, InvalidInputError, PredictorError, SearchSetti
 from ntdcfe_plugins import alibi, dice, sktime
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
-from test_fuzz import MODELS, arrays, mostly, refused_or, score
+from test_fuzz import MODELS, arrays, model_failed, mostly, places, refused_or, score
 
 SMALL = [
     SearchSettings(max_queries=60, max_calls=4),
@@ -52,25 +51,10 @@ def strict():
         yield
 
 
-def places(error):
-    """Where an exception came through: files and source lines, the innermost last."""
-    return [(Path(frame.filename).as_posix(), frame.line or "") for frame in traceback.extract_tb(error.__traceback__)]
-
-
 def deliberate(error, *others):
     """Whether it was raised by a `raise` of an adapter, or in another package that an adapter hands its input to."""
     own = [place for place in places(error) if any(f"/{name}/" in place[0] for name in ("ntdcfe_plugins", *others))]
     return bool(own) and ("ntdcfe_plugins" not in own[-1][0] or own[-1][1].startswith("raise"))
-
-
-def model_failed(error, broken):
-    """That it did; if what raised was neither a broken model nor another function of the user, the error itself."""
-    while error.__cause__ is not None and error.__cause__.__traceback__ is not None:  # joblib's causes have none
-        error = error.__cause__
-    own = (InvalidInputError, PredictorError, PredictorCallError, PredictorReturnTypeError)
-    if not broken and not isinstance(error, own) and "/tests/" not in places(error)[-1][0]:
-        raise error
-    return "model failed"
 
 
 @st.composite
@@ -240,7 +224,7 @@ def check_alibi(call):
     except InvalidInputError:
         return "refused"
     except (PredictorCallError, PredictorReturnTypeError) as error:
-        return model_failed(error, name in BROKEN)
+        return model_failed(error, name in BROKEN, PredictorCallError, PredictorReturnTypeError)
     data, D = explanation.data, X.shape[-1]
     if name != "strange":  # labels of any type, which JSON cannot hold
         again = Explanation.from_json(explanation.to_json())

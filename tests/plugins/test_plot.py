@@ -11,6 +11,7 @@ from ntdcfe import NTDCFE, Features, SearchSettings
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
+from ntdcfe_plugins._scores import cells, n_segments  # noqa: E402
 from ntdcfe_plugins.plot import plot_counterfactual, plot_learning, plot_methods, plot_tradeoff  # noqa: E402
 
 QUICK = SearchSettings(max_queries=2000, max_calls=40)
@@ -193,3 +194,15 @@ def test_pictures_need_matplotlib_only_when_drawn():
         "else:\n    raise SystemExit('drew without matplotlib')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_gaps_are_gaps_not_changes(tmp_path):
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    x[5:9, 1], x[12, 0], x[:, 2] = np.nan, np.nan, np.nan
+    cf = NTDCFE(lambda X: X[:, -4:, 1].min(1) > 0.5, settings=QUICK, missing="fixed").explain(x, True)
+    figure = cf.plot()
+    assert "changed features, before (1 of 3" in figure.axes[2].get_title()
+    assert len(figure.axes[2].collections) == n_segments((x != cf.x) & ~np.isnan(x))
+    figure.savefig(tmp_path / "gaps.png")
+    assert plot_methods(x, {"ours": cf.x, "none": None})
+    assert cells(x, cf.x, None)[1].sum() == cf.sparsity

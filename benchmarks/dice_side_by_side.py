@@ -173,7 +173,7 @@ def main() -> None:
         f"Made by `benchmarks/dice_side_by_side.py`: {n_queries} queries a dataset, {WANTED} counterfactuals asked of each, dice-ml",
         "0.12, every method at its defaults, one query at a time. Validity: share of the rows asked for that are distinct, and of the",
         "other class as handed out. L1: in median absolute deviations of the data, 1 for a category. Diversity: share of features in",
-        "which two counterfactuals of a query differ. Rows, calls and seconds (one busy core) are a query's. The budget and the price",
+        "which two counterfactuals of a query differ. Rows, calls and seconds (one core) are a query's. The budget and the price",
         "of a changed feature that are our defaults were chosen on these datasets; DiCE's defaults were not. kdtree is left out on",
         "forests: its post-hoc search asks one row at a time and took minutes a query.",
         "",

@@ -25,6 +25,8 @@ SHARE_FOR_EPISODES = 0.3
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.
 PROBE_STRENGTH = 2.0
+# Of many features at once, the share that is stretched about its mean rather than shifted, and by what.
+STRETCHED, STRETCHES = 0.5, (0.0, 0.1, 0.3, 0.6, 2.0)
 
 
 def batched(search: Search) -> Asks:
@@ -88,13 +90,23 @@ def _shifted(
 
 
 def many_at_once(search: Search, strength: float) -> Asks:
-    """Shifts of many features together, for when single interventions reach nothing."""
+    """Many features together, for when single interventions reach nothing: shifted, or flattened and amplified."""
     environment, rng, n = search.environment, search.rng, search.batch_rows
     shape = (n, len(environment.features))
     moved = rng.random(shape) < rng.choice([0.25, 0.5, 1.0], n)[:, None]
     sign = np.where(rng.random(shape) < rng.choice([0.0, 0.5, 1.0], n)[:, None], -1.0, 1.0)
     size = strength * rng.choice([0.5, 1.0], n)[:, None]
-    yield from search.ask(_shifted(environment, _starts(environment, n, rng), moved, sign * size, rng))
+    start = _starts(environment, n, rng)
+    proposals = _shifted(environment, start, moved, sign * size, rng)
+    if len(environment.original) > 1:
+        # Calm where it was lively, or the reverse, is out of the reach of shifts.
+        stretched = rng.random(n) < STRETCHED
+        ratio = rng.choice(STRETCHES, n)[:, None, None]
+        centre = environment.original.mean(0)
+        cells = stretched[:, None, None] & (proposals != environment.original) & ~environment.discrete
+        cells &= environment.original != centre  # what is constant is only shifted
+        proposals = np.where(cells, centre + ratio * (environment.original - centre), proposals)
+    yield from search.ask(proposals)
 
 
 def episodes(search: Search, learner: Learner, free: bool) -> Asks:

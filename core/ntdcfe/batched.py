@@ -20,7 +20,7 @@ from ntdcfe.refine import refine
 from ntdcfe.search import Asks, Search
 
 # Share of the budget for episodes once something is found; while nothing is, they get all of it.
-SHARE_FOR_EPISODES = 0.3
+SHARE_FOR_EPISODES = 0.2
 # After a round without success the steps grow; after every second the reach does, too.
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.

@@ -1,7 +1,7 @@
 """Shrink what was found: fewer cells, smaller changes, still valid.
 
 Descents start from counterfactuals that lead with different features and race for the budget.
-Each descent tries, in one batch, to shrink pieces of its change, to shrink together the pieces that
+Each descent tries, in one batch, to shrink pieces of its change and single cells, to shrink together the pieces that
 could be shrunk one by one, and to rebuild the change from the cells that a regression of recent
 answers finds most efficient.
 """
@@ -28,6 +28,8 @@ PATIENCE, GAIN = 8, 0.003
 BARREN = 5
 # How many of the shrinks that held are tried together.
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# The share of shrinks that take single cells back, each by bisection.
+SHARE_ALONE = 0.3
 # Most units that a swapped feature is moved by.
 SWAP_STRENGTH = 3.0
 # Candidates that are moved off the boundary at the end.
@@ -204,6 +206,8 @@ class Descent:
         self.stale = 0
         self._unions = base[None][:0]
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
+        self._step = np.ones(base.shape)  # the share of its change that each cell is next asked to give up alone
+        self._alone = np.empty(0, int)
 
     def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
         """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
@@ -212,7 +216,12 @@ class Descent:
         segments = self.search.settings.shape == "segments"
         share = np.clip(self._credit[1] / self._credit.sum(), 0.25, 0.6)
         n_rebuilt = 0 if known is None else int(room * share)
-        self._ratio = (_shrinks if segments else _suffix_shrinks)(environment, self.base, room - n_rebuilt, rng)
+        if segments:
+            single = self._singles(int((room - n_rebuilt) * SHARE_ALONE))
+            others = _shrinks(environment, self.base, room - n_rebuilt - len(single), rng)
+            self._ratio = np.concatenate([single, others])
+        else:
+            self._ratio = _suffix_shrinks(environment, self.base, room - n_rebuilt, rng)
         blocks = [self._unions, scaled(environment, self.base, self._ratio)]
         if known is not None:
             blocks.append(rebuilt(environment, self.base, known, n_rebuilt, rng))
@@ -222,15 +231,33 @@ class Descent:
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what shrank one by one is tried together next."""
         better = outcome.valid & (outcome.cost < self.cost - 1e-9)
+        refused = self._alone[~better[self._shrunk][: len(self._alone)]]
+        self._step.flat[refused] /= 2
         self._unions = self._united(better[self._shrunk], outcome.cost[self._shrunk])
         self._credit *= 0.8
         self.stale += 1
         if better.any():
             i = np.where(better, outcome.cost, np.inf).argmin()
-            self._credit[int(i >= self._shrunk.stop)] += 1
+            was_rebuilt = i >= self._shrunk.stop
+            self._credit[int(was_rebuilt)] += 1
+            if was_rebuilt:
+                self._step[:] = 1.0
             if outcome.cost[i] < self.cost * (1 - GAIN):
                 self.stale = 0
             self.base, self.cost = outcome.states[i], float(outcome.cost[i])
+
+    def _singles(self, n: int) -> NDArray[np.float64]:
+        """What to multiply the change by ``(m, K, F)``: one cell in each, those with most to give first.
+
+        A cell is asked to give up all of its change; after a refusal, half as much as last time.
+        """
+        environment = self.search.environment
+        change = np.abs(self.base - environment.original) / environment.units * environment.weights
+        worth = np.where(environment.discrete, 0.0, self._step * change).ravel()
+        self._alone = np.argsort(-worth, kind="stable")[: min(n, np.count_nonzero(worth))]
+        ratio = np.ones((len(self._alone), worth.size))
+        ratio[np.arange(len(self._alone)), self._alone] -= self._step.flat[self._alone]
+        return ratio.reshape(-1, *self.base.shape)
 
     def _united(self, held: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[Any]:
         """The best 2, 3, 4, ... of the shrinks that held, applied together."""

@@ -51,3 +51,11 @@ def test_without_refinement_the_whole_budget_goes_into_episodes():
     cf = NTDCFE(lambda X: X[:, -1, 0] > 0, settings=settings).explain(np.full((4, 2), -0.5), True)
     assert 2000 - 2 * settings.confirmations <= cf.n_queries <= 2000  # what the last check leaves over
     assert len(cf.history) > 5
+
+
+def test_cells_that_do_not_depend_on_each_other_all_go_to_their_limits():
+    x = np.random.default_rng(0).normal(-1, 1, size=(25, 12))
+    window = np.ix_(range(5, 25), [0, 5, 11])
+    cf = NTDCFE(lambda X: (X[:, 5:, [0, 5, 11]] > 0).all((1, 2)), Features.continuous(12, scale=1.0)).explain(x, True)
+    least = np.maximum(0, -x[window]).sum()
+    assert least <= cf.proximity <= 1.01 * least

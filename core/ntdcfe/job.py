@@ -31,6 +31,8 @@ Confirmed: TypeAlias = "Generator[NDArray[Any], Prediction, list[Prediction | No
 
 # How often a model that contradicted itself is asked about the original, to see how often it errs.
 TRIALS = 30
+# A claim is dropped below this lead: at an error in five, one of sixty that are valid.
+LOWEST_LEAD = -1
 # A model that errs more often than this tells nothing.
 MOST_ERRORS = 0.45
 # Of a model that errs, one false answer in so many may get into the search; and the most asks it leads by.
@@ -79,6 +81,7 @@ class Job:
     _talk: Talk | None = None
     _asked_again: NDArray[Any] | None = None
     _error_rate: float | None = None
+    _sure_of_some: bool = False
 
     def begin(self) -> None:
         """Ask the first question."""
@@ -232,17 +235,18 @@ class Job:
                 prediction = prediction[: len(states)]
                 score = self.target.score(prediction)
                 unchanged = self.search.environment.sparsity(states) == 0
-                if not self.doubted and (not suspect_holds or (reached & unchanged).any()):
-                    self.doubted = True
-                    if (yield from self._purge()):
-                        # It built on what is not so.
-                        asks.close()
-                        asks = self.start(self.search)
-                        asked = next(asks)
-                        continue
+                first_doubt = not self.doubted and (not suspect_holds or bool((reached & unchanged).any()))
+                self.doubted |= first_doubt
                 reached &= ~unchanged  # whatever the model says: that is the original
                 if self.doubted:
                     reached = yield from self._sure(states, reached)
+                if first_doubt and (yield from self._purge()):
+                    # It built on what is not so. What this batch found is.
+                    self.search.keep(states, Answer(reached, None))
+                    asks.close()
+                    asks = self.start(self.search)
+                    asked = next(asks)
+                    continue
                 # Rounded, because the last bits of a probability depend on the size of the batch.
                 answer = Answer(reached, None if score is None else score.round(6))
                 self._note_miss(states, prediction, answer)
@@ -294,12 +298,12 @@ class Job:
         odds = (1 - self._error_rate) / self._error_rate
         needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log(odds)))
         lead = claimed.astype(int)
-        # One vote against is no verdict: at an error in five, a quarter of what is valid would go.
-        while len(open_ := np.flatnonzero(claimed & (lead >= 0) & (lead < needed))[: max(0, self._room)]):
+        while len(open_ := np.flatnonzero(claimed & (lead >= LOWEST_LEAD) & (lead < needed))[: max(0, self._room)]):
             prediction = yield states[open_]
             lead[open_] += np.where(self.target.reached(prediction), 1, -1)
-        # Those on which the rows ran out stay: the last check will tell.
-        return lead >= (needed if self._room > 0 else 1)
+        # Where the rows ran out before anything was sure, the last check will tell; else it has better to look at.
+        self._sure_of_some |= bool((lead >= needed).any())
+        return lead >= (needed if self._room > 0 or self._sure_of_some else 1)
 
     # The last check
 

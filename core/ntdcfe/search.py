@@ -111,6 +111,10 @@ class Search:
         """
         states = self.environment.project(proposals, previous)
         answer = yield states
+        return self.keep(states, answer)
+
+    def keep(self, states: NDArray[Any], answer: Answer) -> Outcome:
+        """Take those states ``(n, K, F)`` that reached the target, and are plausible, among the candidates."""
         reached, plausible = answer.reached.copy(), self.candidates.plausible
         if plausible is not None and reached.any():
             reached[reached] = plausible(states[reached])

@@ -308,3 +308,22 @@ def test_regression_models_may_contradict_themselves_too():
     cf = NTDCFE(noisy, settings=SearchSettings(max_queries=1500)).explain(SERIES, Target.interval(0.1, 1.0))
     assert cf.found
     assert 0.1 <= cf.x[:, 0].mean() <= 1.0
+
+
+def test_what_a_batch_found_survives_the_first_contradiction_in_it():
+    """The probe's one success is a lie. The batch that shows it has the one true success there is."""
+    calls, true = [], set()
+
+    def model(X):
+        calls.append(len(X))
+        rows = [x.tobytes() for x in X]
+        if len(calls) == 3:
+            true.add(rows[0])
+        label = np.array([row in true for row in rows], int)
+        if len(calls) == 2:
+            label[0] = 1
+        return label
+
+    cf = NTDCFE(model, settings=SMALL).explain(SERIES, 1)
+    assert cf.contradicted
+    assert {cf.x.tobytes()} == true

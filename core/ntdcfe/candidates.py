@@ -93,11 +93,15 @@ class Candidates:
         )
         return True
 
-    def extend(self, x: NDArray[Any], cost: NDArray[np.float64]) -> None:
-        """Take valid and plausible states ``(n, K, F)`` of known cost in, where they are good enough to be kept."""
+    def extend(self, x: NDArray[Any], cost: NDArray[np.float64], most: int | None = None) -> None:
+        """Take valid and plausible states ``(n, K, F)`` of known cost in, where they are good enough to be kept.
+
+        Beside those that lead in their niche, at most the `most` best of them.
+        """
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
         sparsity = self.environment.sparsity(x)
-        for i in np.flatnonzero(cost < last):
+        best = np.argsort(cost, kind="stable")[:most]
+        for i in best[cost[best] < last]:
             key = _key(x[i])
             if key not in self._seen:
                 self._seen.add(key)

@@ -228,16 +228,17 @@ class Job:
                 # The best so far is asked again along with the next batch: the nearest of many rows is the
                 # likeliest to be there by mistake.
                 suspect = self._suspect()[: room - len(states)]
-                prediction = yield np.concatenate([states, suspect])
+                prediction = yield np.concatenate([states, suspect]) if len(suspect) else states
                 self.search.n_batches += 1
                 reached = self.target.reached(prediction)
                 reached, suspect_holds = reached[: len(states)], reached[len(states) :].all()
                 prediction = prediction[: len(states)]
                 score = self.target.score(prediction)
-                unchanged = self.search.environment.sparsity(states) == 0
-                first_doubt = not self.doubted and (not suspect_holds or bool((reached & unchanged).any()))
+                unchanged = reached.copy()  # whatever the model says: that is the original
+                unchanged[reached] = self.search.environment.sparsity(states[reached]) == 0
+                first_doubt = not self.doubted and bool(not suspect_holds or unchanged.any())
                 self.doubted |= first_doubt
-                reached &= ~unchanged  # whatever the model says: that is the original
+                reached &= ~unchanged
                 if self.doubted:
                     reached = yield from self._sure(states, reached)
                 if first_doubt and (yield from self._purge()):

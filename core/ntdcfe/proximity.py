@@ -16,10 +16,11 @@ def weighted_l1(
     original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
-    distance = np.abs(x - original)
+    distance = x - original
+    np.abs(distance, out=distance)  # in place: a second array of this size costs more than the sum
     if discrete.any():
         distance = np.where(discrete, distance != 0, distance)
-    return distance.sum(1) @ weights
+    return np.asarray(distance.reshape(len(distance), -1) @ np.tile(weights, original.shape[0]))
 
 
 def reward(reached: NDArray[np.bool_], proximity: NDArray[np.float64], proximity_weight: float) -> NDArray[np.float64]:

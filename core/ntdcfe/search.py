@@ -20,6 +20,8 @@ from ntdcfe.settings import SearchSettings
 
 # Bounds the memory of a batch: at 144 x 963 it has 57 rows.
 VALUES_IN_A_BATCH = 8_000_000
+# How many of one batch are kept: the next will have better.
+MOST_OF_A_BATCH = 16
 
 
 class Answer(NamedTuple):
@@ -122,5 +124,7 @@ class Search:
         if reached.any():
             if self.first_found is None:
                 self.first_found = self.n_queries - len(states) + int(reached.argmax()) + 1
-            self.candidates.extend(states[reached], cost[reached])
+            self.candidates.extend(
+                states[reached], cost[reached], max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
+            )
         return Outcome(states, reached, answer.score, cost)

@@ -18,8 +18,8 @@ from ntdcfe.environment import Environment
 MEMORY, ENOUGH = 256, 64
 # Half-width of the moving average over time, and its weight beside the cell itself.
 HALF_WINDOW, SMOOTHNESS = 4, 4.0
-# Noise on answers, ridge as a share of the mean diagonal, and draws.
-NOISE, RIDGE, DRAWS = 0.7, 0.1, 6
+# Noise on answers (a score tells more than a label), ridge as a share of the mean diagonal, and draws.
+NOISE_OF_LABELS, NOISE_OF_SCORES, RIDGE, DRAWS = 0.7, 0.2, 0.1, 6
 # On larger series a regression from so few answers costs more than it tells.
 MOST_CELLS = 20_000
 # Cells that a rebuilt change may have beside what it keeps.
@@ -33,10 +33,13 @@ class Surrogate:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
+        self._per_unit = (1 / environment.units).astype(np.float32)
         self._changes = np.empty((0, environment.original.size), np.float32)  # in units
-        self._gram = np.empty((0, 0), np.float32)
         self._answers = np.empty(0)
+        self._noise = NOISE_OF_LABELS
         self._smoother = _smoother(len(environment.original))
+        # Its square root: the products of changes smoothed by it are half the work.
+        self._half_smoother = np.linalg.cholesky(self._smoother).T
 
     @property
     def ready(self) -> bool:
@@ -45,34 +48,34 @@ class Surrogate:
 
     def add(self, states: NDArray[Any], valid: NDArray[np.bool_], score: NDArray[np.float64] | None) -> None:
         """Remember the answers about states ``(n, K, F)``; the oldest are forgotten."""
-        environment = self.environment
-        if environment.original.size > MOST_CELLS:
+        if self.environment.original.size > MOST_CELLS:
             return
-        changes = ((states - environment.original) / environment.units).reshape(len(states), -1).astype(np.float32)
+        states, valid = states[-MEMORY:], valid[-MEMORY:]
+        score = None if score is None else score[-MEMORY:]
+        changes = np.subtract(states, self.environment.original, dtype=np.float32, casting="same_kind")
+        changes *= self._per_unit
         answers = np.where(valid, 1.0, -1.0) if score is None else np.clip(4 * (score - 0.5), -1, 1)
-        changes, answers = changes[-MEMORY:], answers[-MEMORY:]
-        self._changes = np.concatenate([self._changes, changes])[-MEMORY:]
+        self._noise = NOISE_OF_LABELS if score is None else NOISE_OF_SCORES
+        kept = MEMORY - len(states)
+        before = self._changes[max(0, len(self._changes) - kept) :]
+        self._changes = np.concatenate([before, changes.reshape(len(states), -1)])
         self._answers = np.concatenate([self._answers, answers])[-MEMORY:]
-        products = self._smoothed(changes) @ self._changes.T
-        n_old = len(self._changes) - len(changes)
-        gram = np.empty((len(self._changes),) * 2, np.float32)
-        gram[:n_old, :n_old] = self._gram[len(self._gram) - n_old :, len(self._gram) - n_old :]
-        gram[n_old:], gram[:, n_old:] = products, products.T
-        self._gram = gram
 
     def effects(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """How much a unit of change in each cell moves the answer ``(DRAWS, K * F)``."""
-        gram = self._gram - self._gram.mean(0) - self._gram.mean(1)[:, None] + self._gram.mean()
-        answers = self._answers + rng.normal(0, NOISE, (DRAWS, len(self._answers)))
+        half = self._smoothed(self._changes, self._half_smoother)
+        gram = half @ half.T
+        gram = gram - gram.mean(0) - gram.mean(1)[:, None] + gram.mean()
+        answers = self._answers + rng.normal(0, self._noise, (DRAWS, len(self._answers)))
         answers -= answers.mean(1, keepdims=True)
         gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram) + 1e-6
         weights = np.linalg.solve(gram, answers.T.astype(np.float32)).T
         weights -= weights.mean(1, keepdims=True)
-        return self._smoothed(weights @ self._changes)
+        return self._smoothed(weights @ self._changes, self._smoother)
 
-    def _smoothed(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cells ``(n, K * F)`` plus their moving averages over time."""
-        return (self._smoother @ cells.reshape(-1, *self.environment.original.shape)).reshape(cells.shape)
+    def _smoothed(self, cells: NDArray[np.float32], over_time: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cells ``(n, K * F)``, every feature's steps mixed as `over_time` ``(K, K)`` says."""
+        return (over_time @ cells.reshape(-1, *self.environment.original.shape)).reshape(cells.shape)
 
 
 def _smoother(n_steps: int) -> NDArray[np.float32]:

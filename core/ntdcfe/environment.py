@@ -243,11 +243,11 @@ class Environment:
 
     def cost(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """What the search minimises ``(n,)``: proximity in units, and a price on every changed cell."""
-        with np.errstate(over="ignore"):  # too far to be counted is infinitely far
-            if (self.units != 1).any():
-                proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
+        with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
+            if self._proximity is weighted_l1:
+                proximity = weighted_l1(self.original, x, self.weights / self.units, self.discrete)
             else:
-                proximity = self.proximity(x)
+                proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
             return proximity + self.sparsity_weight * self.sparsity(x)
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:

@@ -236,6 +236,7 @@ class NTDCFE:
                 target.check_classes(np.asarray(self.classes))
         return Batch(self, X, targets, settings, features)
 
+    @np.errstate(over="ignore", invalid="ignore")  # bounds beyond the largest number there is are none
     def _job(
         self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
     ) -> Job:

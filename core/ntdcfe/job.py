@@ -80,7 +80,8 @@ class Job:
     """The states that it asks about next; None when it is done."""
     _talk: Talk | None = None
     _asked_again: NDArray[Any] | None = None
-    _error_rate: float | None = None
+    _n_trials: int = 0
+    _n_errors: int = 0
     _sure_of_some: bool = False
 
     def begin(self) -> None:
@@ -144,7 +145,8 @@ class Job:
     def _step(self, move: Callable[[Talk], NDArray[Any]]) -> None:
         assert self._talk is not None
         try:
-            with one_torch_thread():
+            # What is near the largest number there is goes to infinity, and is too far.
+            with one_torch_thread(), np.errstate(over="ignore", invalid="ignore"):
                 self.pending = move(self._talk)
         except StopIteration:
             self._end()
@@ -290,18 +292,21 @@ class Job:
         """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``."""
         if not claimed.any():
             return claimed
-        if self._error_rate is None:
-            self._error_rate = MOST_ERRORS
-            if trials := max(0, min(TRIALS, self._room // 4)):
-                said = yield self._copies(self._original, trials)
-                # A little pessimistic: none wrong of thirty is not never.
-                self._error_rate = min(MOST_ERRORS, (1 + int(self.target.reached(said).sum())) / (2 + trials))
-        odds = (1 - self._error_rate) / self._error_rate
-        needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log(odds)))
-        lead = claimed.astype(int)
+        if self._n_trials == 0 and (trials := max(0, min(TRIALS, self._room // 4))):
+            said = yield self._copies(self._original, trials)
+            self._n_trials, self._n_errors = trials, int(self.target.reached(said).sum())
+        # A little pessimistic: none wrong of thirty is not never.
+        error_rate = min(MOST_ERRORS, (1 + self._n_errors) / (2 + self._n_trials)) if self._n_trials else MOST_ERRORS
+        needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log((1 - error_rate) / error_rate)))
+        lead, n_votes = claimed.astype(int), np.zeros(len(states), int)
         while len(open_ := np.flatnonzero(claimed & (lead >= LOWEST_LEAD) & (lead < needed))[: max(0, self._room)]):
             prediction = yield states[open_]
             lead[open_] += np.where(self.target.reached(prediction), 1, -1)
+            n_votes[open_] += 1
+        # What was voted out tells how often it errs.
+        out = claimed & (lead < LOWEST_LEAD)
+        self._n_trials += int(n_votes[out].sum())
+        self._n_errors += int((n_votes + lead - 1)[out].sum()) // 2
         # Where the rows ran out before anything was sure, the last check will tell; else it has better to look at.
         self._sure_of_some |= bool((lead >= needed).any())
         return lead >= (needed if self._room > 0 or self._sure_of_some else 1)

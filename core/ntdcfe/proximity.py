@@ -20,7 +20,7 @@ def weighted_l1(
     np.abs(distance, out=distance)  # in place: a second array of this size costs more than the sum
     if discrete.any():
         distance = np.where(discrete, distance != 0, distance)
-    return np.asarray(distance.reshape(len(distance), -1) @ np.tile(weights, original.shape[0]))
+    return np.asarray(distance.reshape(len(distance), original.size) @ np.tile(weights, original.shape[0]))
 
 
 def reward(reached: NDArray[np.bool_], proximity: NDArray[np.float64], proximity_weight: float) -> NDArray[np.float64]:

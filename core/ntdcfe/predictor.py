@@ -19,8 +19,8 @@ from ntdcfe.errors import InvalidInputError, PredictorError
 Output = Literal["auto", "labels", "probabilities", "probability", "values"]
 Predict = Callable[[NDArray[Any]], Any]
 
-# Most values in one call where no batch size is set: 32 MB of float64, whatever the size of a series.
-VALUES_IN_A_CALL = 4_000_000
+# Most values in one call where no batch size is set: 72 MB of float64, a batch of the search and what it asks again.
+VALUES_IN_A_CALL = 9_000_000
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class SearchSettings:
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
     max_batch_size: int | None = None
-    """Most rows in one call to the model; None for as many as 32 MB hold."""
+    """Most rows in one call to the model; None for as many as 72 MB hold."""
     retries: int = 0
     """How often a call to the model that failed is made again."""
     retry_wait: float = 0.5

@@ -586,7 +586,7 @@ def _chosen(environment: Environment, query: NDArray[Any], pools: list[NDArray[A
     for pool in pools:
         if len(best) < total:
             others = pool[(pool != query).any((1, 2))]
-            candidates.extend(others, environment.cost(others))
+            candidates.extend(others, *environment.cost_and_sparsity(others))
             best = candidates.diverse(total)
     return np.reshape(best, (-1, *query.shape))
 

@@ -93,33 +93,36 @@ class Candidates:
         )
         return True
 
-    def extend(self, x: NDArray[Any], cost: NDArray[np.float64], most: int | None = None) -> None:
+    def extend(
+        self, x: NDArray[Any], cost: NDArray[np.float64], sparsity: NDArray[np.int64], most: int | None = None
+    ) -> None:
         """Take valid and plausible states ``(n, K, F)`` of known cost in, where they are good enough to be kept.
 
         Beside those that lead in their niche, at most the `most` best of them.
         """
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
-        sparsity = self.environment.sparsity(x)
         best = np.argsort(cost, kind="stable")[:most]
         for i in best[cost[best] < last]:
             key = _key(x[i])
             if key not in self._seen:
                 self._seen.add(key)
                 self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
-        self._niches = self._updated(self._niches, self._leaders(x, cost), x, cost, sparsity)
-        self._sets = self._updated(self._sets, self._least_of_sets(x, cost), x, cost, sparsity)
+        size, shift = self._by_feature(x)
+        leaders = _leaders(size * self.environment.weights / self.environment.units, shift, cost)
+        self._niches = self._updated(self._niches, leaders, x, cost, sparsity)
+        self._sets = self._updated(self._sets, _least_of_sets(size, cost), x, cost, sparsity)
 
     def replace(self, x: NDArray[Any]) -> None:
         """Keep these valid states ``(n, K, F)`` only."""
         self._entries, self._seen = [], set()
-        self.extend(x, self.environment.cost(x))
+        self.extend(x, *self.environment.cost_and_sparsity(x))
 
     def retain(self, x: NDArray[Any]) -> None:
         """Forget all but these valid states ``(n, K, F)``, niches included."""
-        self._niches = {}
+        self._niches, self._sets = {}, {}
         self._entries, self._seen = [], set()
         if len(x):
-            self.extend(x, self.environment.cost(x))
+            self.extend(x, *self.environment.cost_and_sparsity(x))
 
     def diverse(self, n: int) -> list[NDArray[Any]]:
         """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
@@ -160,24 +163,31 @@ class Candidates:
             groups = dict(sorted(groups.items(), key=lambda item: item[1][:2])[: self.keep])
         return groups
 
-    def _least_of_sets(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[bytes, int]:
-        """The least costly row of each set of changed features."""
-        sets = np.packbits((x != self.environment.original).any(1), axis=1)
-        order = np.argsort(-cost, kind="stable")
-        return {sets[i].tobytes(): int(i) for i in order}
-
-    def _leaders(self, x: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
-        """The least costly row of each niche: the feature that changes most, and whether it rises."""
+    def _by_feature(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """How much each feature of states ``(n, K, F)`` changes, and in sum ``(n, F)``."""
         environment = self.environment
-        change = np.where(
-            environment.discrete, x != environment.original, (x - environment.original) / environment.units
-        )
-        change *= environment.weights
-        feature = np.abs(change).sum(1).argmax(1)
-        rises = change[np.arange(len(x)), :, feature].sum(1) > 0
-        order = np.argsort(cost, kind="stable")
-        _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
-        return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
+        change = x - environment.original
+        shift = change.sum(1)
+        size = np.abs(change, out=change).sum(1)
+        if environment.discrete.any():
+            size = np.where(environment.discrete, np.count_nonzero(change, axis=1), size)
+            shift = np.where(environment.discrete, size, shift)
+        return size, shift
+
+
+def _least_of_sets(size: NDArray[Any], cost: NDArray[np.float64]) -> dict[bytes, int]:
+    """The least costly row of each set of changed features, from how much each changes ``(n, F)``."""
+    sets = np.packbits(size > 0, axis=1)
+    return {sets[i].tobytes(): int(i) for i in np.argsort(-cost, kind="stable")}
+
+
+def _leaders(size: NDArray[Any], shift: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
+    """The least costly row of each niche: the feature that changes most, and whether it rises."""
+    feature = size.argmax(1)
+    rises = shift[np.arange(len(shift)), feature] > 0
+    order = np.argsort(cost, kind="stable")
+    _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
+    return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
 
 
 def _key(state: NDArray[Any]) -> bytes:

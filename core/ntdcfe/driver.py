@@ -124,7 +124,8 @@ class Driver:
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
         calls, failures = self.predictor.n_calls, self.predictor.n_failures
         asked: list[NDArray[Any]] = [job.pending for job in jobs if job.pending is not None]
-        rows = np.concatenate([j.search.environment.rows(s) for j, s in zip(jobs, asked, strict=True)])
+        blocks = [j.search.environment.rows(s) for j, s in zip(jobs, asked, strict=True)]
+        rows = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         try:
             prediction = self.predictor(rows[:, 0] if self.static else rows)
         finally:

@@ -1,7 +1,8 @@
 """Rows of a table: one feature after the other, the most promising first.
 
 What single features do to the score tells which to change together, so that sparse counterfactuals are found
-from below rather than shrunk from above. Where a model gives labels only, single features are all it tries.
+from below rather than shrunk from above. Where a model gives labels only, and several counterfactuals are wanted,
+features that do nothing alone are put together at random.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ntdcfe.surrogate import UNLIMITED
 SHARE_FOR_SINGLES, SHARE_FOR_SETS = 0.4, 0.5
 # How many sets are built upon.
 BASES = 6
+# Most changes that are put together at random.
+MOST_TOGETHER = 4
 # Most values of a discrete feature that are tried.
 MOST_CHOICES = 4
 
@@ -30,7 +33,11 @@ def grow(search: Search) -> Asks:
     asked: list[Outcome] = []
     while sum(len(outcome.states) for outcome in asked) < len(singles) and search.left(SHARE_FOR_SINGLES):
         asked.append((yield from search.ask(singles[n * len(asked) : n * (len(asked) + 1)])))
-    if not asked or any(outcome.score is None for outcome in asked):
+    if not asked:
+        return
+    if any(outcome.score is None for outcome in asked):
+        if search.settings.n_counterfactuals > 1:
+            yield from _random_sets(search, asked)
         return
     bases, valid, score = (np.concatenate([outcome[i] for outcome in asked]) for i in range(3))  # type: ignore[misc]
     change, gain = bases - environment.original, score - np.median(score)  # most features do nothing alone
@@ -49,6 +56,18 @@ def grow(search: Search) -> Asks:
         bases, valid, answers, _ = yield from search.ask(bases[best[base]] + change[single])
         assert answers is not None
         score = answers
+
+
+def _random_sets(search: Search, asked: list[Outcome]) -> Asks:
+    """Two to four changes that did nothing alone, together, as long as too few sets of features are valid."""
+    environment, rng, n = search.environment, search.rng, search.batch_rows
+    idle = np.concatenate([outcome.states[~outcome.valid] for outcome in asked]) - environment.original
+    if len(idle) < 2:
+        return
+    while search.candidates.n_sets < search.settings.n_counterfactuals and search.left(SHARE_FOR_SETS):
+        rank = rng.random((n, len(idle))).argsort(1).argsort(1)
+        together = rank < rng.integers(2, MOST_TOGETHER + 1, n)[:, None]
+        yield from search.ask(environment.original + np.tensordot(together.astype(idle.dtype), idle, 1))
 
 
 def _singles(environment: Environment, rng: np.random.Generator) -> NDArray[Any]:

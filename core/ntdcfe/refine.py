@@ -142,8 +142,8 @@ def _race(search: Search, racing: list[Descent], surrogate: Surrogate, races: in
     beaten: list[Descent] = []
     lap, known = 0, None
     while racing and search.left(share):
-        # Answers of one call change the regression little: every other call is often enough.
-        if lap % 2 == 0 and surrogate.ready and search.settings.shape == "segments":
+        # Answers of one call change the regression little: every third call is often enough.
+        if lap % 3 == 0 and surrogate.ready and search.settings.shape == "segments":
             known = promises(search.environment, surrogate.effects(search.rng))
         blocks = [descent.propose(search.batch_rows // len(racing), known) for descent in racing]
         outcome = yield from search.ask(np.concatenate(blocks))
@@ -182,11 +182,17 @@ def _part(outcome: Outcome, rows: slice) -> Outcome:
 
 def scaled(environment: Environment, base: NDArray[Any], ratio: NDArray[np.float64]) -> NDArray[Any]:
     """The change from the original to `base` times `ratio`; a discrete cell goes back below a half."""
-    original = environment.original
-    number = original + ratio * (base - original)
-    if not environment.discrete.any():
+    return _between(environment.original, base, ratio, environment.discrete)
+
+
+def _between(
+    original: NDArray[Any], base: NDArray[Any], ratio: NDArray[np.float64], discrete: NDArray[np.bool_]
+) -> NDArray[Any]:
+    number = ratio * (base - original)
+    number += original
+    if not discrete.any():
         return number
-    return np.where(environment.discrete, np.where(ratio < 0.5, original, base), number)
+    return np.where(discrete, np.where(ratio < 0.5, original, base), number)
 
 
 class Descent:
@@ -206,33 +212,33 @@ class Descent:
         self.stale = 0
         self._unions = base[None][:0]
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
-        self._step = np.ones(base.shape)  # the share of its change that each cell is next asked to give up alone
+        self._step = np.ones(base.size)  # the share of its change that each cell is next asked to give up alone
         self._alone = np.empty(0, int)
 
     def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
         """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
-        environment, rng = self.search.environment, self.search.rng
+        rng, shape = self.search.rng, self.base.shape
         room = max(4, n - len(self._unions))
-        segments = self.search.settings.shape == "segments"
         share = np.clip(self._credit[1] / self._credit.sum(), 0.25, 0.6)
         n_rebuilt = 0 if known is None else int(room * share)
-        if segments:
+        self._cells = np.flatnonzero(self.base != self.search.environment.original)
+        if self.search.settings.shape == "segments":
             single = self._singles(int((room - n_rebuilt) * SHARE_ALONE))
-            others = _shrinks(environment, self.base, room - n_rebuilt - len(single), rng)
+            others = _shrinks(self._cells, shape, room - n_rebuilt - len(single), rng)
             self._ratio = np.concatenate([single, others])
         else:
-            self._ratio = _suffix_shrinks(environment, self.base, room - n_rebuilt, rng)
-        blocks = [self._unions, scaled(environment, self.base, self._ratio)]
-        if known is not None:
-            blocks.append(rebuilt(environment, self.base, known, n_rebuilt, rng))
+            self._ratio = _suffix_shrinks(self._cells, shape, room - n_rebuilt, rng)
         self._shrunk = slice(len(self._unions), len(self._unions) + len(self._ratio))
+        blocks = [self._unions, self._times(self._ratio)]
+        if known is not None:
+            blocks.append(rebuilt(self.search.environment, self.base, known, n_rebuilt, rng))
         return np.concatenate(blocks)
 
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what shrank one by one is tried together next."""
         better = outcome.valid & (outcome.cost < self.cost - 1e-9)
         refused = self._alone[~better[self._shrunk][: len(self._alone)]]
-        self._step.flat[refused] /= 2
+        self._step[refused] /= 2
         self._unions = self._united(better[self._shrunk], outcome.cost[self._shrunk])
         self._credit *= 0.8
         self.stale += 1
@@ -246,18 +252,26 @@ class Descent:
                 self.stale = 0
             self.base, self.cost = outcome.states[i], float(outcome.cost[i])
 
+    def _times(self, ratio: NDArray[np.float64]) -> NDArray[Any]:
+        """The change with its cells multiplied by `ratio` ``(n, cells)``: states ``(n, K, F)``."""
+        environment, cells = self.search.environment, self._cells
+        states = np.repeat(environment.original.reshape(1, -1), len(ratio), axis=0)
+        discrete = environment.discrete[cells % len(environment.discrete)]
+        states[:, cells] = _between(environment.original.ravel()[cells], self.base.ravel()[cells], ratio, discrete)
+        return states.reshape(-1, *self.base.shape)
+
     def _singles(self, n: int) -> NDArray[np.float64]:
-        """What to multiply the change by ``(m, K, F)``: one cell in each, those with most to give first.
+        """What to multiply the change by ``(m, cells)``: one cell in each, those with most to give first.
 
         A cell is asked to give up all of its change; after a refusal, half as much as last time.
         """
         environment = self.search.environment
         change = np.abs(self.base - environment.original) / environment.units * environment.weights
-        worth = np.where(environment.discrete, 0.0, self._step * change).ravel()
+        worth = self._step * np.where(environment.discrete, 0.0, change).ravel()
         self._alone = np.argsort(-worth, kind="stable")[: min(n, np.count_nonzero(worth))]
-        ratio = np.ones((len(self._alone), worth.size))
-        ratio[np.arange(len(self._alone)), self._alone] -= self._step.flat[self._alone]
-        return ratio.reshape(-1, *self.base.shape)
+        ratio = np.ones((len(self._alone), len(self._cells)))
+        ratio[np.arange(len(ratio)), np.searchsorted(self._cells, self._alone)] -= self._step[self._alone]
+        return ratio
 
     def _united(self, held: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[Any]:
         """The best 2, 3, 4, ... of the shrinks that held, applied together."""
@@ -266,48 +280,48 @@ class Descent:
             return self.base[None][:0]
         least = np.minimum.accumulate(self._ratio[order], axis=0)
         picked = sorted({min(size, len(order)) - 1 for size in UNIONS})
-        return scaled(self.search.environment, self.base, least[picked])
+        return self._times(least[picked])
 
 
-def _shrinks(environment: Environment, base: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """What to multiply the change by ``(n, K, F)``: nothing, or part, of a window, of features, or of random cells."""
-    n_steps, n_features = base.shape
-    changed = base != environment.original
-    cells = np.flatnonzero(changed)
+def _shrinks(
+    cells: NDArray[np.int64], shape: tuple[int, ...], n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """What to multiply the changes of `cells` by: nothing, or part, of a window, of features, or of random cells.
+
+    `cells` are positions in a series of that shape ``(K, F)``; the result is ``(n, cells)``.
+    """
+    n_steps, n_features = shape
+    steps, features = np.divmod(cells, n_features)
     step, feature = np.divmod(rng.choice(cells, n), n_features)
     # A window around a changed cell, of any order of magnitude, on one side or both, of one feature or all.
     width: NDArray[np.int64] = (n_steps ** rng.random(n)).astype(int) - (rng.random(n) < 0.5)
     first = step - np.where(rng.random(n) < 0.33, 0, width)
     last = step + np.where(rng.random(n) < 0.33, 0, width)
-    in_time = (np.arange(n_steps) >= first[:, None]) & (np.arange(n_steps) <= last[:, None])
-    in_features = (np.arange(n_features) == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
+    in_time = (steps >= first[:, None]) & (steps <= last[:, None])
+    in_features = (features == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
     factor = np.where(rng.random(n) < 0.5, 0.0, 1 - 0.5 ** rng.uniform(0.3, 5, n))
+    chosen = in_time & in_features
     # Or any subset: of the features, the more of them there are the likelier, or of the changed cells.
-    n_changed = changed.any(0).sum()
     kind = rng.random(n)
-    of_features = kind < 0.3 * (1 - 1 / np.sqrt(n_changed))
+    of_features = kind < 0.3 * (1 - 1 / np.sqrt(len(np.unique(features))))
     of_cells = ~of_features & (kind > 0.75)
-    in_time[of_features] = True
-    in_features[of_features] = rng.random((of_features.sum(), n_features)) < rng.random(of_features.sum())[:, None]
-    ratio = np.where(in_time[:, :, None] & in_features[:, None, :] & changed, factor[:, None, None], 1.0)
-    picked = rng.random((of_cells.sum(), len(cells))) < (rng.random(of_cells.sum()) ** 2)[:, None]
-    ratio[of_cells] = 1.0
-    flat = ratio.reshape(n, -1)
-    flat[np.ix_(of_cells, cells)] = np.where(picked, factor[of_cells, None], 1.0)
-    return flat.reshape(ratio.shape)
+    subset = rng.random((of_features.sum(), n_features)) < rng.random(of_features.sum())[:, None]
+    chosen[of_features] = subset[:, features]
+    chosen[of_cells] = rng.random((of_cells.sum(), len(cells))) < (rng.random(of_cells.sum()) ** 2)[:, None]
+    return np.where(chosen, factor[:, None], 1.0)
 
 
 def _suffix_shrinks(
-    environment: Environment, base: NDArray[Any], n: int, rng: np.random.Generator
+    cells: NDArray[np.int64], shape: tuple[int, ...], n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Like `_shrinks`, but what is left of a feature's change still holds to the end: start later, or be weaker."""
-    n_steps, n_features = base.shape
-    changed = base != environment.original
-    feature = rng.choice(np.flatnonzero(changed.any(0)), n)
-    first = changed.argmax(0)[feature]
-    later = first + (n_steps - first) ** rng.random(n)
-    cut = (np.arange(n_steps) < later[:, None])[:, :, None]
-    factor = np.where(rng.random(n) < 0.3, 0.0, 1 - 0.5 ** rng.uniform(0.3, 7, n))[:, None, None]
-    change = np.where((rng.random(n) < 0.5)[:, None, None], np.where(cut, 0.0, 1.0), factor)
-    in_features = (np.arange(n_features) == feature[:, None]) | (rng.random(n) < 0.15)[:, None]
-    return np.where(in_features[:, None, :], change, 1.0)
+    n_steps, n_features = shape
+    steps, features = np.divmod(cells, n_features)
+    changed, first = np.unique(features, return_index=True)  # cells are in order of time
+    picked = rng.integers(0, len(changed), n)
+    start = steps[first[picked]]
+    later = start + (n_steps - start) ** rng.random(n)
+    factor = np.where(rng.random(n) < 0.3, 0.0, 1 - 0.5 ** rng.uniform(0.3, 7, n))[:, None]
+    change = np.where((rng.random(n) < 0.5)[:, None], np.where(steps < later[:, None], 0.0, 1.0), factor)
+    in_features = (features == changed[picked, None]) | (rng.random(n) < 0.15)[:, None]
+    return np.where(in_features, change, 1.0)

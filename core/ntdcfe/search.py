@@ -21,7 +21,7 @@ from ntdcfe.settings import SearchSettings
 # Bounds the memory of a batch: at 144 x 963 it has 57 rows.
 VALUES_IN_A_BATCH = 8_000_000
 # How many of one batch are kept: the next will have better.
-MOST_OF_A_BATCH = 16
+MOST_OF_A_BATCH = 8
 
 
 class Answer(NamedTuple):
@@ -120,11 +120,10 @@ class Search:
         reached, plausible = answer.reached.copy(), self.candidates.plausible
         if plausible is not None and reached.any():
             reached[reached] = plausible(states[reached])
-        cost = self.environment.cost(states)
+        cost, sparsity = self.environment.cost_and_sparsity(states)
         if reached.any():
             if self.first_found is None:
                 self.first_found = self.n_queries - len(states) + int(reached.argmax()) + 1
-            self.candidates.extend(
-                states[reached], cost[reached], max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
-            )
+            most = max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
+            self.candidates.extend(states[reached], cost[reached], sparsity[reached], most)
         return Outcome(states, reached, answer.score, cost)

@@ -23,7 +23,7 @@ NOISE_OF_LABELS, NOISE_OF_SCORES, RIDGE, DRAWS = 0.7, 0.2, 0.1, 6
 # On larger series a regression from so few answers costs more than it tells.
 MOST_CELLS = 20_000
 # Cells that a rebuilt change may have beside what it keeps.
-MOST_ADDED = 400
+MOST_ADDED = 200
 # Units that stand for a limit where the settings take it away.
 UNLIMITED = 10.0
 
@@ -63,7 +63,11 @@ class Surrogate:
 
     def effects(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """How much a unit of change in each cell moves the answer ``(DRAWS, K * F)``."""
-        half = self._smoothed(self._changes, self._half_smoother)
+        cells = self._changes.reshape(-1, *self.environment.original.shape)
+        # Of a feature that no answer is about nothing can be told: most, where there are many.
+        features = np.flatnonzero(self._changes.any(0).reshape(cells.shape[1:]).any(0))
+        changes = cells[:, :, features]
+        half = _smoothed(changes, self._half_smoother)
         gram = half @ half.T
         gram = gram - gram.mean(0) - gram.mean(1)[:, None] + gram.mean()
         answers = self._answers + rng.normal(0, self._noise, (DRAWS, len(self._answers)))
@@ -71,11 +75,15 @@ class Surrogate:
         gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram) + 1e-6
         weights = np.linalg.solve(gram, answers.T.astype(np.float32)).T
         weights -= weights.mean(1, keepdims=True)
-        return self._smoothed(weights @ self._changes, self._smoother)
+        summed = (weights @ changes.reshape(len(changes), -1)).reshape(DRAWS, *changes.shape[1:])
+        effects = np.zeros((DRAWS, *cells.shape[1:]), np.float32)
+        effects[:, :, features] = _smoothed(summed, self._smoother).reshape(summed.shape)
+        return effects.reshape(DRAWS, -1)
 
-    def _smoothed(self, cells: NDArray[np.float32], over_time: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cells ``(n, K * F)``, every feature's steps mixed as `over_time` ``(K, K)`` says."""
-        return (over_time @ cells.reshape(-1, *self.environment.original.shape)).reshape(cells.shape)
+
+def _smoothed(cells: NDArray[np.float32], over_time: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cells ``(n, K, F)``, every feature's steps mixed as `over_time` ``(K, K)`` says, flat ``(n, K * F)``."""
+    return (over_time @ cells).reshape(len(cells), -1)
 
 
 def _smoother(n_steps: int) -> NDArray[np.float32]:
@@ -139,18 +147,22 @@ def rebuilt(
     rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
 
     draw = rng.integers(0, len(held), n)
-    amplitude = rng.choice([0.5, 0.75, 1.0, 1.0], n)[:, None]
+    amplitude = rng.choice([0.1, 0.25, 0.5, 1.0], n)[:, None]
     kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * len(cells))[:, None]
     kept |= _flat(environment, environment.discrete)[cells]
     goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)
     missing = goal - (held[draw] * kept).sum(1)
 
-    rows = np.repeat(environment.original.reshape(1, -1), n, axis=0)
     order, at = known.order[draw], np.arange(n)[:, None]
-    stays = np.zeros(rows.shape, bool)
-    stays[:, cells] = kept
-    gain = known.gain[draw] * amplitude * ~stays[at, order]
+    # Which of the promising cells are kept as they are: those that are not changed now never are.
+    place = np.zeros(environment.original.size, int)
+    place[cells] = np.arange(len(cells))
+    changed = np.zeros(environment.original.size, bool)
+    changed[cells] = True
+    stays = kept[at, place[order]] & changed[order]
+    gain = known.gain[draw] * amplitude * ~stays
     added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
+    rows = np.repeat(environment.original.reshape(1, -1), n, axis=0)
     rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
     rows[:, cells] += np.where(kept, change, 0.0)
     return rows.reshape(n, *environment.original.shape)

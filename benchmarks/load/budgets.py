@@ -62,8 +62,12 @@ def main() -> None:
             over_time.append((seconds - max_seconds, np.diff(ticks).max()))
             ends["found"] += cf.found
             ends["unconfirmed"] += cf.found and not cf.confirmed
-            ends["lost"] += any(told) and not cf.found
-            ends["rejected"] += sum(model(c[None])[0] != 1 for c in cf.candidates)
+            if any(told) and not cf.found:
+                ends["lost"] += 1
+                ends["rows of lost"] = max(ends["rows of lost"], max_queries)
+            if cf.found and model(cf.x[None])[0] != 1:
+                ends["rejected, confirmed" if cf.confirmed else "rejected"] += 1
+                ends["rows of confirmed"] = max(ends["rows of confirmed"], max_queries * cf.confirmed)
     late = np.array([over for over, _ in over_time])
     call = np.array([own for _, own in over_time])
     write(
@@ -76,8 +80,9 @@ def main() -> None:
         f"| max_seconds | {len(late)} | {(late > 0).sum()} | {(late > call).sum()} | {late.max():.3f} s |",
         "",
         "A batch is 160 rows, or one call to the model and what the search does until the next, the longest of the run. "
-        f"Of the runs with max_seconds {ends['found']} found something, {ends['unconfirmed']} of them without a last check; "
-        f"{ends['lost']} lost, {ends['rejected']} rejected by the clean model.",
+        f"Of the runs with max_seconds {ends['found']} found something, {ends['unconfirmed']} of them without a last check "
+        f"or votes enough in it; the clean model rejects {ends['rejected']} of these, and {ends['rejected, confirmed']} of the "
+        f"others (budgets up to {ends['rows of confirmed']} rows). {ends['lost']} lost (up to {ends['rows of lost']} rows).",
     )
 
 

@@ -124,11 +124,8 @@ class Job:
         """
         if self._talk is not None:
             self._talk.close()
-        self.cut_short, self.confirmed = True, self.found
-        if not self.answers:
-            found = self._in_order() if self._sure_of_some or not self.doubted else self._ahead
-            self.answers = tuple(found[: self.search.settings.n_counterfactuals])
-        self._conclude()
+        self.cut_short = True
+        self._conclude(self._in_order() if self._sure_of_some or not self.doubted else self._ahead)
         self._end()
 
     def fail(self, cause: Exception) -> None:
@@ -375,8 +372,7 @@ class Job:
             if self.status == "already_target":
                 return
             rest = []
-        self.confirmed = self.found
-        self._conclude()
+        self._conclude(self._ahead)
 
     def _in_order(self) -> list[NDArray[Any]]:
         """The candidates: those that would be answers, then those that could replace them."""
@@ -387,7 +383,10 @@ class Job:
         chosen = {id(state) for state in first}
         return first + [state for state in candidates.states if id(state) not in chosen]
 
-    def _conclude(self) -> None:
+    def _conclude(self, unconfirmed: list[NDArray[Any]]) -> None:
+        """Hand out what was confirmed, or else these."""
+        self.confirmed = self.found
+        self.answers = self.answers or tuple(unconfirmed[: self.search.settings.n_counterfactuals])
         if self.found and self.status not in ("interrupted", "model_failed"):
             self.status = "found"
 

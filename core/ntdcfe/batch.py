@@ -61,7 +61,6 @@ class Batch:
         self.settings = settings
         self.features = features
         self.static = X.ndim == 2
-        self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
         predictor = Predictor(
             explainer.predict,
             explainer.output,
@@ -73,6 +72,7 @@ class Batch:
             settings.call_seconds,
         )
         self.driver = Driver(predictor, self.static, settings.max_seconds)
+        self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
 
     def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: bool) -> list[Counterfactual]:
         """What became of every instance, in order; written to the store as it comes."""

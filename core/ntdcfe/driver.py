@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,13 +43,31 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
-        self._longest_round = 0.0
+        self._slowest_call = 0.0
+        self._call_begun = time.monotonic()
         self.predictor.deadline = self._deadline
 
     @property
     def out_of_time(self) -> bool:
-        """Whether there is no time for another batch and the last check, each as slow as the slowest so far."""
-        return time.monotonic() + 2 * self._longest_round >= self._deadline
+        """Whether there is no time to begin with others: for a batch and the last check."""
+        return not self._time_for(2)
+
+    def _time_for(self, n_calls: int) -> bool:
+        """Whether there is time for so many calls, each as slow as the slowest so far; for 0, whether any is left."""
+        return time.monotonic() + n_calls * self._slowest_call < self._deadline
+
+    def _time_call(self) -> None:
+        """A call begins, or the last of a round has ended and the searches know of it: how long did that take?"""
+        begun, self._call_begun = self._call_begun, time.monotonic()
+        self._slowest_call = max(self._slowest_call, self._call_begun - begun)
+
+    def _calls_to_check(self, jobs: Sequence[Job]) -> int:
+        """How many calls the last check of these jobs takes."""
+        settings = jobs[0].search.settings
+        rows = len(jobs) * (settings.n_counterfactuals + 1) * settings.confirmations
+        # A model that contradicts itself has to lead by twice as many votes, and some of them are against.
+        rounds = 3 if any(job.doubted for job in jobs) else 1
+        return rounds * math.ceil(rows / (self.predictor.max_batch_size or rows))
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Bring every job to its end; jobs share calls, and nothing else.
@@ -66,11 +85,10 @@ class Driver:
                     while waiting := [job for job in waiting if job.phase != "done"]:
                         if self.halt is not None and self.halt.requested and not self.interrupted:
                             raise KeyboardInterrupt
-                        if self.out_of_time:
-                            waiting = self._hurried(waiting)
-                        begun = time.monotonic()
+                        waiting = self._in_time(waiting)
+                        self._call_begun = time.monotonic()
                         self._serve(waiting, bar)
-                        self._longest_round = max(self._longest_round, time.monotonic() - begun)
+                        self._time_call()
                         for job in waiting:
                             job.seconds = time.monotonic() - started
                 except KeyboardInterrupt:
@@ -81,13 +99,13 @@ class Driver:
                         if job.phase != "done":
                             job.wind_up("interrupted")
 
-    def _hurried(self, running: Sequence[Job]) -> list[Job]:
-        """The jobs that may ask once more, when time is up."""
-        late = time.monotonic() >= self._deadline
+    def _in_time(self, running: Sequence[Job]) -> list[Job]:
+        """The jobs that may ask once more. No call is begun when time is up: so it is exceeded by one at most."""
+        late, hurry = not self._time_for(0), not self._time_for(1 + self._calls_to_check(running))
         for job in running:
-            if job.phase == "search" or (late and job.phase == "look" and job.search.n_queries):
+            if (job.phase == "search" and hurry) or (job.phase == "look" and late):
                 job.wind_up("budget_exhausted")
-            elif late and job.phase == "check" and job.n_checks:
+            if job.phase == "check" and late:
                 job.give_up()
         return [job for job in running if job.phase != "done"]
 
@@ -98,7 +116,10 @@ class Driver:
             if prediction is None:
                 continue
             try:
-                job.tell(prediction)
+                if len(prediction) >= job.n_needed:
+                    job.tell(prediction)
+                else:
+                    job.take(prediction)
             except Exception as cause:
                 if job.present is None and isinstance(cause, InvalidInputError):
                     raise  # the target names a class that the model does not have
@@ -114,30 +135,51 @@ class Driver:
         try:
             return list(self._call(jobs))
         except PredictorError as cause:
-            if len(jobs) == 1 or time.monotonic() >= self._deadline:
-                for job in jobs:
+            answers: list[Prediction | None] = []
+            for job in jobs:
+                if len(jobs) == 1 or not self._time_for(0):
                     job.fail(cause)
-                return [None] * len(jobs)
-        # Whose rows are at fault? The others must not suffer for them.
-        return [prediction for job in jobs for prediction in self._ask([job])]
+                    answers.append(None)
+                else:
+                    # Whose rows are at fault? The others must not suffer for them.
+                    answers += self._ask([job])
+            return answers
 
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
+        """What the model says of what each job asks; of fewer rows where time ran out between two calls."""
         calls, failures = self.predictor.n_calls, self.predictor.n_failures
         asked: list[NDArray[Any]] = [job.pending for job in jobs if job.pending is not None]
         blocks = [j.search.environment.rows(s) for j, s in zip(jobs, asked, strict=True)]
         rows = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        # A batch of the search that takes many calls leaves time for the last check.
+        spare = self._calls_to_check(jobs) if any(job.phase == "search" for job in jobs) else 0
+        parts: list[Prediction] = []
+        ended: BaseException | None = None
         try:
-            prediction = self.predictor(rows[:, 0] if self.static else rows)
-        finally:
-            for job in jobs:
-                job.search.n_calls += self.predictor.n_calls - calls
-                job.n_failures += self.predictor.n_failures - failures
-        parts, start = [], 0
-        for job, states in zip(jobs, asked, strict=True):
-            job.search.n_queries += len(states)
-            parts.append(prediction[start : start + len(states)])
-            start += len(states)
-        return parts
+            for some in self.predictor.split(rows[:, 0] if self.static else rows):
+                self._time_call()
+                if not self._time_for(spare if parts else 0):
+                    break
+                parts.append(self.predictor.ask(some))
+        except (PredictorError, KeyboardInterrupt) as cause:
+            ended = cause
+        shares = _dealt(parts, asked)
+        for job, share in zip(jobs, shares, strict=True):
+            job.search.n_queries += len(share)
+            job.search.n_calls += self.predictor.n_calls - calls
+            job.n_failures += self.predictor.n_failures - failures
+            if ended is not None:
+                job.take(share)
+        if ended is not None:
+            raise ended
+        return shares
+
+
+def _dealt(parts: Sequence[Prediction], asked: Sequence[NDArray[Any]]) -> list[Prediction]:
+    """To each job its share of what the calls answered."""
+    prediction = Prediction.concatenate(parts) if parts else Prediction(np.empty(0))
+    ends = np.cumsum([len(states) for states in asked])
+    return [prediction[end - len(states) : end] for end, states in zip(ends, asked, strict=True)]
 
 
 def _total(jobs: Sequence[Job]) -> int | None:

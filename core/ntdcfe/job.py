@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,8 +26,6 @@ from ntdcfe.target import Target
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
 Phase = Literal["look", "search", "check", "done"]
 Talk: TypeAlias = Generator[NDArray[Any], Prediction, None]
-Verdict: TypeAlias = Generator[NDArray[Any], Prediction, NDArray[np.bool_]]
-Confirmed: TypeAlias = "Generator[NDArray[Any], Prediction, list[Prediction | None]]"
 
 # How often a model that contradicted itself is asked about the original, to see how often it errs.
 TRIALS = 30
@@ -73,16 +71,19 @@ class Job:
     cut_short: bool = False
     """Whether time, a fault or an interrupt ended it before its own end."""
     n_failures: int = 0
-    n_checks: int = 0
     seconds: float = 0.0
     phase: Phase = "look"
     pending: NDArray[Any] | None = None
     """The states that it asks about next; None when it is done."""
+    n_needed: int = 0
+    """How many of them, from the first, it needs to be told of; it can do without the others."""
     _talk: Talk | None = None
     _asked_again: NDArray[Any] | None = None
     _n_trials: int = 0
     _n_errors: int = 0
     _sure_of_some: bool = False
+    _ahead: list[NDArray[Any]] = field(default_factory=list)
+    """States of the last check that lead, by enough votes had there been no contradiction."""
 
     def begin(self) -> None:
         """Ask the first question."""
@@ -92,6 +93,17 @@ class Job:
         """Take what the model said of the pending states, and go on to the next question, or to the end."""
         assert self._talk is not None
         self._step(lambda talk: talk.send(prediction))
+
+    def take(self, prediction: Prediction) -> None:
+        """Keep what the model said of the first of the pending states, when it did not come to the others."""
+        if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
+            return
+        states = self.pending[: len(prediction)]
+        reached, changed = self.target.reached(prediction), self.search.environment.sparsity(states) > 0
+        if self.phase == "check":
+            self.doubted |= bool((reached != changed).any())  # candidates are valid, the original is not
+        elif not self.doubted:
+            self._keep(states, reached & changed)
 
     def wind_up(self, status: Status) -> None:
         """End the search here; what was found is still asked again."""
@@ -106,11 +118,14 @@ class Job:
             self._go(self._last_check())
 
     def give_up(self) -> None:
-        """End the last check: what it has not confirmed yet of a model that contradicts itself is not handed out."""
+        """End the last check: nobody can be asked any more.
+
+        What was valid when it was found is handed out unconfirmed; if the model contradicts itself, what has the votes.
+        """
         if self._talk is not None:
             self._talk.close()
-        self.cut_short, self.confirmed = True, self.found
-        self._conclude()
+        self.cut_short = True
+        self._conclude(self._in_order() if self._sure_of_some or not self.doubted else self._ahead)
         self._end()
 
     def fail(self, cause: Exception) -> None:
@@ -118,13 +133,8 @@ class Job:
         self.cause = self.cause or (cause if isinstance(cause, PredictorError) else _wrapped(cause))
         if self.phase != "check":
             return self.wind_up("model_failed")
-        if self._talk is not None:
-            self._talk.close()
-        self.status, self.cut_short, self.confirmed = "model_failed", True, self.found
-        if not self.answers and not self.doubted:
-            # Nobody can be asked any more. They were valid when they were found.
-            self.answers = tuple(self._in_order()[: self.search.settings.n_counterfactuals])
-        self._end()
+        self.status = "model_failed"
+        self.give_up()
 
     @property
     def found(self) -> bool:
@@ -147,7 +157,9 @@ class Job:
         try:
             # What is near the largest number there is goes to infinity, and is too far.
             with one_torch_thread(), np.errstate(over="ignore", invalid="ignore"):
+                self.n_needed = 0
                 self.pending = move(self._talk)
+                self.n_needed = self.n_needed or len(self.pending)
         except StopIteration:
             self._end()
 
@@ -241,9 +253,16 @@ class Job:
                 first_doubt = not self.doubted and bool(not suspect_holds or unchanged.any())
                 self.doubted |= first_doubt
                 reached &= ~unchanged
-                if self.doubted:
-                    reached = yield from self._sure(states, reached)
-                if first_doubt and (yield from self._purge()):
+                fooled = False
+                try:
+                    if first_doubt:
+                        fooled = yield from self._purge(states, reached)
+                    elif self.doubted:
+                        yield from self._sure(states, reached)
+                except GeneratorExit:
+                    self._keep(states, reached)
+                    raise
+                if fooled:
                     # It built on what is not so. What this batch found is.
                     self.search.keep(states, Answer(reached, None))
                     asks.close()
@@ -277,45 +296,59 @@ class Job:
         if self.near_miss is None or answer.score[best] > self.near_miss.score:
             self.near_miss = NearMiss(float(answer.score[best]), states[best].copy(), prediction[best : best + 1])
 
-    def _purge(self) -> Generator[NDArray[Any], Prediction, bool]:
-        """Keep the candidates that hold: what was taken in before the first contradiction may be wrong. Was it?"""
-        candidates = self.search.candidates
+    def _purge(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> Generator[NDArray[Any], Prediction, bool]:
+        """`_sure`, of the candidates as well: what was taken in before the first contradiction may be wrong. Was it?"""
+        candidates, n = self.search.candidates, int(reached.sum())
         entries = [*candidates.states, *(entry.state for entry in candidates.niches())]
-        if not entries:
-            return False
-        states = np.array(list({state.tobytes(): state for state in entries}.values()))
-        held = yield from self._sure(states, np.ones(len(states), bool))
-        candidates.retain(states[held])
-        return not held.all()
+        known = np.array(list({state.tobytes(): state for state in entries}.values())).reshape(-1, *states.shape[1:])
+        held = np.ones(n + len(known), bool)
+        try:
+            yield from self._sure(np.concatenate([states[reached], known]), held)
+        finally:
+            reached[reached] = held[:n]
+            candidates.retain(known[held[n:]])
+        return not held[n:].all()
 
-    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Verdict:
-        """Which of the states ``(n, K, F)`` claimed to be valid are, by a vote on each ``(n,)``."""
+    def _sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Talk:
+        """Leave of the claims ``(n,)`` that states ``(n, K, F)`` are valid those that hold, by a vote on each.
+
+        Where it is cut short, or runs out of rows, before anything is sure, those that lead: the last check will tell.
+        """
         if not claimed.any():
-            return claimed
+            return
         if self._n_trials == 0 and (trials := max(0, min(TRIALS, self._room // 4))):
             said = yield self._copies(self._original, trials)
             self._n_trials, self._n_errors = trials, int(self.target.reached(said).sum())
         # A little pessimistic: none wrong of thirty is not never.
         error_rate = min(MOST_ERRORS, (1 + self._n_errors) / (2 + self._n_trials)) if self._n_trials else MOST_ERRORS
         needed = min(MOST_LEAD, math.ceil(math.log(ONE_IN) / math.log((1 - error_rate) / error_rate)))
-        lead, n_votes = claimed.astype(int), np.zeros(len(states), int)
-        while len(open_ := np.flatnonzero(claimed & (lead >= LOWEST_LEAD) & (lead < needed))[: max(0, self._room)]):
-            prediction = yield states[open_]
+        at = np.flatnonzero(claimed)
+        lead, n_votes = np.ones(len(at), int), np.zeros(len(at), int)
+        while len(open_ := np.flatnonzero((lead >= LOWEST_LEAD) & (lead < needed))[: max(0, self._room)]):
+            claimed[at] = lead >= (needed if self._sure_of_some else 1)
+            prediction = yield states[at[open_]]
             lead[open_] += np.where(self.target.reached(prediction), 1, -1)
             n_votes[open_] += 1
+            self._sure_of_some |= bool((lead >= needed).any())
         # What was voted out tells how often it errs.
-        out = claimed & (lead < LOWEST_LEAD)
+        out = lead < LOWEST_LEAD
         self._n_trials += int(n_votes[out].sum())
         self._n_errors += int((n_votes + lead - 1)[out].sum()) // 2
-        # Where the rows ran out before anything was sure, the last check will tell; else it has better to look at.
-        self._sure_of_some |= bool((lead >= needed).any())
-        return lead >= (needed if self._room > 0 or self._sure_of_some else 1)
+        claimed[at] = lead >= (needed if self._room > 0 or self._sure_of_some else 1)
+
+    def _keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
+        """Take those of the states ``(n, K, F)`` that reached the target for candidates, when the search is over."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.search.keep(states, Answer(reached, None))
+        except Exception as cause:  # whether they are plausible is for the user's function to say
+            self.cause = self.cause or _wrapped(cause)
 
     # The last check
 
     def _last_check(self) -> Talk:
         """Ask the answers again; one that does not hold is replaced by the next candidate."""
-        self.phase, self.answers = "check", ()
+        self.phase, self.answers, self._ahead = "check", (), []
         waiting, wanted = self._in_order(), self.search.settings.n_counterfactuals
         if not waiting:
             return
@@ -323,15 +356,23 @@ class Job:
         rest = waiting[1 : 1 + max(0, self._left - 4 * self._lead)] if wanted == 1 and not self.doubted else []
         while waiting and len(self.answers) < wanted:
             missing = wanted - len(self.answers)
+            if self.cut_short and self.doubted and not self._sure_of_some:
+                # In a hurry, and most of what the model called valid may not be: as many at once as rows allow.
+                missing = max(missing, self._left // (4 * self._lead))
             asked, waiting = waiting[:missing], waiting[missing:]
-            said = yield from self._confirmed(np.array(asked), rest)
+            said: list[Prediction | None] = [None] * len(asked)
+            try:
+                yield from self._confirm(np.array(asked), rest, said)
+            finally:
+                # Where time or the model ends it as well: what it stands by by then, it stands by.
+                if self.status != "already_target":
+                    held = [state for state, prediction in zip(asked, said, strict=True) if prediction]
+                    self.answers = (*self.answers, *held)[:wanted]
+                    self.prediction = self.prediction or next(filter(None, said), None)
             if self.status == "already_target":
                 return
             rest = []
-            self.answers += tuple(state for state, prediction in zip(asked, said, strict=True) if prediction)
-            self.prediction = self.prediction or next(filter(None, said), None)
-        self.confirmed = self.found
-        self._conclude()
+        self._conclude(self._ahead)
 
     def _in_order(self) -> list[NDArray[Any]]:
         """The candidates: those that would be answers, then those that could replace them."""
@@ -342,18 +383,20 @@ class Job:
         chosen = {id(state) for state in first}
         return first + [state for state in candidates.states if id(state) not in chosen]
 
-    def _conclude(self) -> None:
+    def _conclude(self, unconfirmed: list[NDArray[Any]]) -> None:
+        """Hand out what was confirmed, or else these."""
+        self.confirmed = self.found
+        self.answers = self.answers or tuple(unconfirmed[: self.search.settings.n_counterfactuals])
         if self.found and self.status not in ("interrupted", "model_failed"):
             self.status = "found"
 
-    def _confirmed(self, states: NDArray[Any], rest: list[NDArray[Any]]) -> Confirmed:
-        """What the model says of the states ``(n, K, F)`` that it stands by; None of the others.
+    def _confirm(self, states: NDArray[Any], rest: list[NDArray[Any]], said: list[Prediction | None]) -> Talk:
+        """Note in `said` what the model says of those states ``(n, K, F)`` that it stands by.
 
         Each is asked `confirmations` times in a call, beside the original, which must not be valid: a call in which
         it is tells nothing. Unanimity is enough; after a contradiction it takes a lead of twice as many votes.
         """
         size, lead, open_ = self.search.settings.confirmations, np.zeros(len(states), int), np.arange(len(states))
-        said: list[Prediction | None] = [None] * len(states)
         against_original = 0
         for _ in range(MOST_CHECKS):
             copies = min(size, self._left // (len(open_) + 1))
@@ -366,13 +409,14 @@ class Job:
             block = [self._copies(states[open_], copies), self._copies(self._original, originals)]
             if rest:
                 block.append(np.array(rest))
+            self.n_needed = n + originals
             prediction = yield np.concatenate(block)
-            self.n_checks += 1
             reached = self.target.reached(prediction)
             votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
             self.doubted |= not votes.all() or bool(own.any())
             if rest:
-                self.others = tuple(rest) if reached[n + originals :].all() and not self.doubted else ()
+                sure = len(reached) == n + originals + len(rest) and reached[n + originals :].all() and not self.doubted
+                self.others = tuple(rest) if sure else ()
                 rest = []
             against_original += int(2 * own.sum()) - originals
             if against_original >= 2 * size:
@@ -385,8 +429,10 @@ class Job:
             for i in np.flatnonzero(enough & votes.any(1)):
                 at = i * copies + int(votes[i].argmax())
                 said[open_[i]] = prediction[at : at + 1]
+            if (lead[open_] < 0).any():
+                self._sure_of_some = False  # it was wrong
             open_ = open_[(lead[open_] >= 0) & ~enough]
-        return said
+            self._ahead = list(states[open_[lead[open_] >= size]])
 
     def _at_target_after_all(self, prediction: Prediction) -> None:
         """The first look was a mistake of the model."""

@@ -122,12 +122,16 @@ class Predictor:
         self._kind: str | None = None
 
     def __call__(self, rows: NDArray[Any]) -> Prediction:
-        """Predictions of ``rows (n, K, D)`` or ``(n, D)``, in calls of at most `max_batch_size` rows."""
-        size = self.max_batch_size or max(1, VALUES_IN_A_CALL // max(rows[0].size, 1))
-        return Prediction.concatenate([self._ask_patiently(rows[i : i + size]) for i in range(0, len(rows), size)])
+        """Predictions of ``rows (n, K, D)`` or ``(n, D)``."""
+        return Prediction.concatenate([self.ask(some) for some in self.split(rows)])
 
-    def _ask_patiently(self, rows: NDArray[Any]) -> Prediction:
-        """Ask, and ask again after a while where that failed.
+    def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
+        """The rows in parts for one call each, of at most `max_batch_size`."""
+        size = self.max_batch_size or max(1, VALUES_IN_A_CALL // max(rows[0].size, 1))
+        return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+    def ask(self, rows: NDArray[Any]) -> Prediction:
+        """Ask in one call, and ask again after a while where that failed.
 
         A model that failed through all its retries gets one try a call until it answers again: to wait as long for
         each of a thousand series would not bring it back.

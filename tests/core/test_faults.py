@@ -327,3 +327,119 @@ def test_what_a_batch_found_survives_the_first_contradiction_in_it():
     cf = NTDCFE(model, settings=SMALL).explain(SERIES, 1)
     assert cf.contradicted
     assert {cf.x.tobytes()} == true
+
+
+class Timed:
+    """A model of a rule whose calls take `seconds()` on a clock of their own; remembers when each began."""
+
+    def __init__(self, monkeypatch, seconds, rule=rule):
+        self.now, self.seconds, self.rule, self.begun, self.told = 0.0, seconds, rule, [], False
+        monkeypatch.setattr("ntdcfe.driver.time.monotonic", lambda: self.now)
+
+    def __call__(self, X):
+        self.begun.append(self.now)
+        self.now += self.seconds()
+        label = self.rule(X)
+        self.told |= bool((label & rule(X)).any())
+        return label
+
+
+@pytest.mark.parametrize("max_batch_size", [None, 7])
+def test_no_call_begins_when_time_is_up(monkeypatch, max_batch_size):
+    late = unconfirmed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        model = Timed(monkeypatch, lambda: rng.exponential())  # noqa: B023
+        limit = float(rng.uniform(1, 20))
+        settings = replace(SMALL, max_batch_size=max_batch_size)
+        cf = NTDCFE(model, settings=settings, seed=seed).explain(SERIES, 1, max_seconds=limit)
+        assert max(model.begun) < limit
+        assert cf.found == model.told
+        assert not cf.found or rule(cf.x[None])[0] == 1
+        late += model.now > limit
+        unconfirmed += cf.found and not cf.confirmed
+    assert late > 5
+    assert unconfirmed < 8  # a batch took longer than twice the longest before
+
+
+def test_found_when_time_was_up_already(monkeypatch):
+    """The first batch takes longer than there is time for: what it found has not been asked again."""
+    durations = iter([1.0, 100.0])
+    model = Timed(monkeypatch, lambda: next(durations), lambda X: (X != SERIES).any((1, 2)).astype(int))
+    cf = NTDCFE(model, settings=SMALL).explain(SERIES, 1, max_seconds=10)
+    assert cf.status == "found"
+    assert not cf.confirmed
+    assert not cf.complete
+    assert len(model.begun) == 2
+
+
+def test_a_batch_in_many_calls_stops_in_time_for_the_last_check(monkeypatch):
+    model = Timed(monkeypatch, lambda: 1.0, lambda X: (X != SERIES).any((1, 2)).astype(int))
+    cf = NTDCFE(model, settings=SearchSettings(max_batch_size=40)).explain(SERIES, 1, max_seconds=4.5)
+    assert cf.found
+    assert cf.confirmed
+    assert model.now <= 5.0
+
+
+def test_a_model_that_contradicts_itself_is_left_time_to_be_asked_again(monkeypatch):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+
+        def flipping(X):
+            label = rule(X)
+            return np.where(rng.random(len(X)) < 0.1, 1 - label, label)  # noqa: B023
+
+        model = Timed(monkeypatch, lambda: 1.0, flipping)
+        cf = NTDCFE(model, seed=seed).explain(SERIES, 1, max_seconds=15.5)
+        found += cf.found
+        assert max(model.begun) < 15.5
+        assert not cf.confirmed or rule(cf.x[None])[0] == 1
+    assert found >= 9
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("fault", [broken, "interrupt"])
+def test_what_the_calls_of_a_batch_said_before_one_failed_stays_found(fault, n):
+    """Valid is what the second call says; from the third on there is no answer."""
+    calls = []
+
+    def predict(X):
+        calls.append(len(X))
+        if len(calls) > 2 and fault is broken:
+            raise ConnectionError("lost connection")
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return (X != SERIES).any((1, 2)).astype(int)
+
+    settings = replace(SMALL, max_batch_size=10)
+    explain = NTDCFE(predict, settings=settings).explain_batch
+    if fault is broken:
+        with pytest.warns(UserWarning, match="the model failed on"):
+            cf = explain(np.tile(SERIES, (n, 1, 1)), 1)[0]
+        assert cf.status == "model_failed"
+        assert not cf.confirmed
+    else:
+        cf = explain(np.tile(SERIES, (n, 1, 1)), 1)[0]
+        assert cf.status == "interrupted"
+        assert cf.confirmed
+    assert cf.found
+
+
+def test_votes_that_ran_out_of_rows_count_for_something():
+    """A model that errs, and few rows: what leads in the last check is handed out, and is not called confirmed."""
+    lost = wrong = 0
+    for seed in range(40):
+        rng, told = np.random.default_rng(seed), []
+
+        def flipping(X):
+            label, flipped = rule(X), rng.random(len(X)) < 0.1  # noqa: B023
+            told.append((label[~flipped] == 1).any())  # noqa: B023
+            return np.where(flipped, 1 - label, label)
+
+        settings = SearchSettings(max_queries=90, max_calls=12)
+        cf = NTDCFE(flipping, settings=settings, seed=seed).explain(SERIES, 1)
+        lost += any(told) and not cf.found
+        wrong += cf.found and rule(cf.x[None])[0] != 1
+    assert wrong == 0
+    assert lost <= 10  # half of them, if only what is confirmed were handed out

@@ -28,7 +28,7 @@ GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 PROBE_STRENGTH = 2.0
 # Of many features at once, the shares that are stretched about their mean, and by what, or made to swing rather
 # than shifted; and the share that builds upon the best so far.
-STRETCHED, STRETCHES, SWINGING, BUILT_UPON = 0.5, (0.0, 0.1, 0.3, 0.6, 2.0), 0.25, 0.5
+STRETCHED, STRETCHES, SWINGING, BUILT_UPON = 0.375, (0.0, 0.1, 0.3, 0.6, 2.0), 0.125, 0.5
 
 
 def batched(search: Search) -> Asks:
@@ -125,7 +125,8 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
         swings = (size * environment.units)[:, None] * _waves(n, len(environment.original), shape[1], rng)
         proposals = np.where(free & (kind > 1 - SWINGING), base + swings, proposals)
     outcome = yield from search.ask(proposals)
-    if outcome.score is None or outcome.score.max() <= best.score:
+    # A score that is the same everywhere, as of labels in one-hot columns, tells nothing.
+    if outcome.score is None or outcome.score.max() <= max(best.score, outcome.score.min()):
         return best
     first = int(outcome.score.argmax())
     return Best(outcome.states[first].copy(), float(outcome.score[first]))

@@ -1,12 +1,13 @@
 import numpy as np
+import pytest
 import torch
 
 from ntdcfe import NTDCFE, Features, SearchSettings
-from ntdcfe.batched import Learner
+from ntdcfe.batched import Best, Learner, many_at_once
 from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
 from ntdcfe.policy import Action, CompactPolicy
-from ntdcfe.search import Search
+from ntdcfe.search import Answer, Search
 
 
 def learner(settings=None):
@@ -80,3 +81,21 @@ def test_a_model_that_is_all_but_certain_is_explained():
         return np.column_stack([1 - p, p])
 
     assert NTDCFE(predict).explain(np.random.default_rng(0).normal(size=(40, 6)), 1).found
+
+
+def test_the_best_is_built_upon_if_there_is_one():
+    """Of equal scores, as in one-hot columns, none is the best."""
+    search = learner().search
+    nothing = Best(search.environment.original, -np.inf)
+
+    def told(score):
+        asks = many_at_once(search, 1.0, nothing)
+        states = next(asks)
+        with pytest.raises(StopIteration) as end:
+            asks.send(Answer(np.zeros(len(states), bool), score(len(states))))
+        return states, end.value.value
+
+    assert told(np.zeros)[1] is nothing
+    assert told(lambda n: None)[1] is nothing
+    states, best = told(lambda n: np.arange(n) / (2 * n))
+    np.testing.assert_array_equal(best.state, states[-1])

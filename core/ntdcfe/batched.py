@@ -108,9 +108,12 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
     moved = rng.random(shape) < rng.choice([0.25, 0.5, 1.0], n)[:, None]
     sign = np.where(rng.random(shape) < rng.choice([0.0, 0.5, 1.0], n)[:, None], -1.0, 1.0)
     size = strength * rng.choice([0.5, 1.0], n)[:, None]
+    built_upon = np.isfinite(best.score) & (rng.random(n) < BUILT_UPON)
+    # The nearer it is already, the smaller the steps that are left.
+    size[built_upon] = PROBE_STRENGTH * rng.choice([0.1, 0.3, 1.0], (built_upon.sum(), 1))
     start = _starts(environment, n, rng)
     proposals = _shifted(environment, start, moved, sign * size, rng)
-    base = np.where((rng.random(n) < BUILT_UPON)[:, None, None], best.state, environment.original)
+    base = np.where(built_upon[:, None, None], best.state, environment.original)
     changed = proposals != environment.original
     free = changed & ~environment.discrete
     proposals = np.where(free, proposals - environment.original + base, np.where(changed, proposals, base))

@@ -7,7 +7,8 @@ clipped policy gradient with normalised advantages.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from ntdcfe.environment import Environment, hold_to_end
 from ntdcfe.grow import grow
 from ntdcfe.policy import Action, CompactPolicy
 from ntdcfe.refine import refine
-from ntdcfe.search import Asks, Search
+from ntdcfe.search import Answer, Asks, Search
 
 # Share of the budget for episodes once something is found; while nothing is, they get all of it.
 SHARE_FOR_EPISODES = 0.2
@@ -25,8 +26,9 @@ SHARE_FOR_EPISODES = 0.2
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.
 PROBE_STRENGTH = 2.0
-# Of many features at once, the share that is stretched about its mean rather than shifted, and by what.
-STRETCHED, STRETCHES = 0.5, (0.0, 0.1, 0.3, 0.6, 2.0)
+# Of many features at once, the shares that are stretched about their mean, and by what, or made to swing rather
+# than shifted; and the share that builds upon the best so far.
+STRETCHED, STRETCHES, SWINGING, BUILT_UPON = 0.375, (0.0, 0.1, 0.3, 0.6, 2.0), 0.125, 0.5
 
 
 def batched(search: Search) -> Asks:
@@ -89,30 +91,62 @@ def _shifted(
     return np.where(cells, shifted, environment.original)
 
 
-def many_at_once(search: Search, strength: float) -> Asks:
-    """Many features together, for when single interventions reach nothing: shifted, or flattened and amplified."""
+class Best(NamedTuple):
+    """The state ``(K, F)`` that came nearest so far, and its score."""
+
+    state: NDArray[Any]
+    score: float
+
+
+def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArray[Any], Answer, Best]:
+    """Many features together, for when single interventions reach nothing: shifted, stretched or made to swing.
+
+    Half of them start from the best of such states so far, where a score tells which that is.
+    """
     environment, rng, n = search.environment, search.rng, search.batch_rows
     shape = (n, len(environment.features))
     moved = rng.random(shape) < rng.choice([0.25, 0.5, 1.0], n)[:, None]
     sign = np.where(rng.random(shape) < rng.choice([0.0, 0.5, 1.0], n)[:, None], -1.0, 1.0)
     size = strength * rng.choice([0.5, 1.0], n)[:, None]
+    built_upon = np.isfinite(best.score) & (rng.random(n) < BUILT_UPON)
+    # The nearer it is already, the smaller the steps that are left.
+    size[built_upon] = PROBE_STRENGTH * rng.choice([0.1, 0.3, 1.0], (built_upon.sum(), 1))
     start = _starts(environment, n, rng)
     proposals = _shifted(environment, start, moved, sign * size, rng)
+    base = np.where(built_upon[:, None, None], best.state, environment.original)
+    changed = proposals != environment.original
+    free = changed & ~environment.discrete
+    proposals = np.where(free, proposals - environment.original + base, np.where(changed, proposals, base))
     if len(environment.original) > 1:
         # Calm where it was lively, or the reverse, is out of the reach of shifts.
-        stretched = rng.random(n) < STRETCHED
-        ratio = rng.choice(STRETCHES, n)[:, None, None]
-        centre = environment.original.mean(0)
-        cells = stretched[:, None, None] & (proposals != environment.original) & ~environment.discrete
-        cells &= environment.original != centre  # what is constant is only shifted
-        proposals = np.where(cells, centre + ratio * (environment.original - centre), proposals)
-    yield from search.ask(proposals)
+        kind = rng.random(n)[:, None, None]
+        centre = base.mean(1, keepdims=True)
+        ratio = rng.choice((*STRETCHES, strength), n)[:, None, None]
+        stretched = free & (kind < STRETCHED) & (base != centre)  # what is constant is only shifted
+        proposals = np.where(stretched, centre + ratio * (base - centre), proposals)
+        # And of what is constant, only a wave makes something lively.
+        swings = (size * environment.units)[:, None] * _waves(n, len(environment.original), shape[1], rng)
+        proposals = np.where(free & (kind > 1 - SWINGING), base + swings, proposals)
+    outcome = yield from search.ask(proposals)
+    # A score that is the same everywhere, as of labels in one-hot columns, tells nothing.
+    if outcome.score is None or outcome.score.max() <= max(best.score, outcome.score.min()):
+        return best
+    first = int(outcome.score.argmax())
+    return Best(outcome.states[first].copy(), float(outcome.score[first]))
+
+
+def _waves(n: int, n_steps: int, n_features: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Sines ``(n, K, F)``: for each of n a period, from two steps to all of them, and phases of the features."""
+    period = 2 * (n_steps / 2) ** rng.random((n, 1, 1))
+    turns = np.arange(n_steps)[:, None] / period + rng.random((n, 1, n_features))
+    return np.sin(2 * np.pi * turns)
 
 
 def episodes(search: Search, learner: Learner, free: bool) -> Asks:
     """Rounds of episodes; steps, then reach, grow while nothing is found."""
     settings, candidates = search.settings, search.candidates
     scale, fruitful, fruitless = 1.0, 0, 0
+    best = Best(search.environment.original, -np.inf)
     while fruitful < settings.updates:
         if not search.left(SHARE_FOR_EPISODES if len(candidates) and settings.refine else 1.0):
             break
@@ -123,7 +157,7 @@ def episodes(search: Search, learner: Learner, free: bool) -> Asks:
         fruitless += 1
         scale *= GROWTH
         if free:
-            yield from many_at_once(search, PROBE_STRENGTH * scale)
+            best = yield from many_at_once(search, PROBE_STRENGTH * scale, best)
         if fruitless % ROUNDS_BEFORE_WIDENING == 0:
             search.environment.widen(WIDENING)
 

@@ -1,12 +1,13 @@
 import numpy as np
+import pytest
 import torch
 
 from ntdcfe import NTDCFE, Features, SearchSettings
-from ntdcfe.batched import Learner
+from ntdcfe.batched import Best, Learner, many_at_once
 from ntdcfe.candidates import Candidates
 from ntdcfe.environment import Environment
 from ntdcfe.policy import Action, CompactPolicy
-from ntdcfe.search import Search
+from ntdcfe.search import Answer, Search
 
 
 def learner(settings=None):
@@ -59,3 +60,42 @@ def test_cells_that_do_not_depend_on_each_other_all_go_to_their_limits():
     cf = NTDCFE(lambda X: (X[:, 5:, [0, 5, 11]] > 0).all((1, 2)), Features.continuous(12, scale=1.0)).explain(x, True)
     least = np.maximum(0, -x[window]).sum()
     assert least <= cf.proximity <= 1.01 * least
+
+
+def test_an_oscillation_is_found():
+    """Of a series that is still, no shift and no stretch makes one that swings."""
+
+    def predict(X):
+        power = np.abs(np.fft.rfft(X[:, :, 0] - X[:, :, 0].mean(1, keepdims=True))) ** 2
+        return ((power[:, 6:12].sum(1) > 0.8 * power.sum(1)) & (X[:, :, 0].std(1) > 0.5)).astype(int)
+
+    assert NTDCFE(predict).explain(np.full((40, 2), 3.0), 1).found
+
+
+def test_a_model_that_is_all_but_certain_is_explained():
+    """Three channels have to become livelier, three calmer; until most are, its probabilities are 0 and 1."""
+
+    def predict(X):
+        livelier = np.log(X.std(1) + 1e-9) * [1, 1, 1, -1, -1, -1]
+        p = 1 / (1 + np.exp(-60 * (np.clip(livelier, -1, 1).mean(1) - 0.6)))
+        return np.column_stack([1 - p, p])
+
+    assert NTDCFE(predict).explain(np.random.default_rng(0).normal(size=(40, 6)), 1).found
+
+
+def test_the_best_is_built_upon_if_there_is_one():
+    """Of equal scores, as in one-hot columns, none is the best."""
+    search = learner().search
+    nothing = Best(search.environment.original, -np.inf)
+
+    def told(score):
+        asks = many_at_once(search, 1.0, nothing)
+        states = next(asks)
+        with pytest.raises(StopIteration) as end:
+            asks.send(Answer(np.zeros(len(states), bool), score(len(states))))
+        return states, end.value.value
+
+    assert told(np.zeros)[1] is nothing
+    assert told(lambda n: None)[1] is nothing
+    states, best = told(lambda n: np.arange(n) / (2 * n))
+    np.testing.assert_array_equal(best.state, states[-1])

@@ -26,7 +26,7 @@ def test_labels(wanted, reached):
 def test_other_is_any_class_but_the_present_one():
     target = Target.of("other").given(Prediction(np.array(["b"])))
     assert target.reached(THREE).tolist() == [True, False, True]
-    np.testing.assert_allclose(target.score(THREE), [(1 + 0.3) / 2, (1 - 0.2) / 2, (1 + 0.5) / 2])
+    np.testing.assert_allclose(target.score(THREE), [(1 + 0.3) / 2, (1 - 0.2) / 2, (1 + 0.5) / 2], atol=0.01)
     assert str(target) == "any class but b"
 
 
@@ -34,6 +34,38 @@ def test_other_is_any_class_but_the_present_one():
 def test_score_is_above_a_half_exactly_where_reached(wanted):
     target = Target.of(wanted).given(Prediction(np.array(["a"])))
     np.testing.assert_array_equal(target.score(THREE) > 0.5, target.reached(THREE))
+
+
+def probabilities(*columns):
+    p = np.column_stack(columns).astype(float)
+    return Prediction(p.argmax(1), p, np.arange(p.shape[1]))
+
+
+@pytest.mark.parametrize("target", [Target.label(1), Target.probability(1, 0.5)])
+def test_score_tells_one_in_a_billion_from_one_in_a_trillion(target):
+    """A saturated model differs in its odds alone; rounded as for the search, they still rise."""
+    rising = np.array([0, 1e-300, 1e-40, 1e-20, 1e-12, 1e-9, 1e-3, 0.2, 0.5, 0.8, 1 - 1e-9])
+    score = target.score(probabilities(1 - rising, rising, 0 * rising)).round(6)
+    assert (np.diff(score) > 0).all()
+    assert score[rising == 0.5] == 0.5
+    assert 0 <= score.min() <= score.max() <= 1
+    two = target.score(probabilities(1 - rising, rising)).round(6)
+    assert (np.diff(two[1:]) > 0).all()
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_score_ignores_the_noise_of_one_minus_p(label, dtype):
+    p = 1 - np.arange(4, dtype=dtype) * np.finfo(dtype).epsneg
+    assert len(set(p)) == 4
+    assert np.ptp(Target.label(label).score(probabilities(1 - p, p))) < 1e-6
+
+
+def test_score_of_labels_in_one_hot_columns_has_two_values():
+    hot = np.array([0, 1, 1, 0])
+    score = Target.label(1).score(probabilities(1 - hot, hot))
+    assert len(set(score)) == 2
+    np.testing.assert_allclose(score, hot, atol=0.01)
 
 
 def test_least_probability():

@@ -436,7 +436,8 @@ class TestLengthsAndGaps:
         X, y = X.iloc[::12], y[::12]
         knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
         model = (PaddingTransformer(pad_length=29) * knn).fit(X, y)
-        result = CounterfactualExplainer(model, settings=SLOW, random_state=0).explain(X.iloc[:1])
+        enough = SearchSettings(max_queries=600, max_calls=20)  # with 250 rows it takes luck
+        result = CounterfactualExplainer(model, settings=enough, random_state=0).explain(X.iloc[:1])
         assert result.table["valid"].all()
         assert cells(result.counterfactuals)[1] == cells(X.iloc[:1])[1]
 
@@ -497,6 +498,18 @@ class TestBackends:
         # Rows asked may differ by one or two: the last bits of a distance depend on the size of the batch.
         tables = [result.table.drop(columns=["seconds", "rows"]) for result in (here, there)]
         pd.testing.assert_frame_equal(*tables)
+
+    @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")
+    def test_a_dask_cluster_too(self, knn):
+        distributed = pytest.importorskip("distributed")
+        X, _ = motions(5)
+        here = CounterfactualExplainer(knn, settings=QUICK, random_state=3).explain(X)
+        with (
+            distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            distributed.Client(cluster),
+        ):
+            there = CounterfactualExplainer(knn, settings=QUICK, random_state=3, backend="dask").explain(X)
+        np.testing.assert_array_equal(here.counterfactuals, there.counterfactuals)
 
     def test_that_sktime_does_not_know(self, knn):
         with pytest.raises(InvalidInputError, match=r"backend must be None or one of .*'loky'.*got 'gpu'"):

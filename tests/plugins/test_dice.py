@@ -292,6 +292,29 @@ def test_integer_coded_categories_of_public_data(dtype):
         assert rows["code"].dtype == query["code"].dtype
 
 
+@pytest.mark.parametrize("dtype", ["int8", "Int8", "category"])
+def test_small_integers_do_not_wrap_around(dtype):
+    data = dice_ml.Data(features={"age": [18, 300], "size": [0, 9]}, outcome_name="y")
+    m = model(lambda X: np.where(X["age"].astype(int) < 0, 5.0, X["age"].astype(float) - 100), (0, 1))
+    age = pd.Series([30], dtype="int8").astype(dtype)
+    (rows,) = rows_of(explainer(data, m).generate_counterfactuals(pd.DataFrame({"age": age, "size": [3]}), 3))
+    assert rows["age"].astype(int).between(101, 127).all()
+    with pytest.raises(ValueError, match=r"age is int8 .* nothing of the range \[200.0, 250.0\]"):
+        explainer(data, m).generate_counterfactuals(
+            pd.DataFrame({"age": np.int8([30]), "size": [3]}), 1, permitted_range={"age": [200, 250]}
+        )
+
+
+def test_codes_may_be_permitted_as_they_were_declared_or_as_the_query_has_them():
+    data = dice_ml.Data(features={"code": [3, 17, 19], "size": [0, 9]}, outcome_name="y")
+    m = model(lambda X: 2.0 * (X["code"] != 3) - 1, (0, 1))
+    query = pd.DataFrame({"code": [3.0], "size": [4]})
+    for permitted in ([3, 17], [3.0, 17.0], [3, 17, 17.0]):
+        e = explainer(data, m)
+        (rows,) = rows_of(e.generate_counterfactuals(query, 1, permitted_range={"code": permitted}))
+        assert rows["code"].tolist() == [17.0]
+
+
 def test_a_query_outside_its_range():
     query = poor(1).assign(age=15)
     e = explainer(features={"income": {"weight": 0.01}})

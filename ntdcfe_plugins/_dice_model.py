@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 from dice_ml.constants import ModelTypes
 from numpy.typing import NDArray
 
-from ntdcfe import Target
+from ntdcfe import SearchSettings, Target
 from ntdcfe.predictor import Prediction, Predictor
 
 
@@ -24,30 +25,48 @@ class Model:
         From rows to probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor.
     wrapper : dice_ml.Model
         Knows which of the two it is, and the labels.
-    max_batch_size : int, optional
-        Most rows in one call.
+    limits : SearchSettings
+        Most rows in one call, how often and how long one is tried, and until when.
+
+    Attributes
+    ----------
+    n_calls, n_failures : int
+        Calls so far, and those among them that failed.
     """
 
-    def __init__(
-        self, predict: Callable[[pd.DataFrame], NDArray[Any]], wrapper: Any, max_batch_size: int | None = None
-    ) -> None:
+    def __init__(self, predict: Callable[[pd.DataFrame], NDArray[Any]], wrapper: Any, limits: SearchSettings) -> None:
         self.predict = predict
         self.regression = wrapper.model_type == ModelTypes.Regressor
-        self.max_batch_size = max_batch_size
+        self.limits = limits
+        self._began = time.monotonic()
+        self.n_calls = self.n_failures = 0
         self._labels = np.asarray(getattr(wrapper.model, "classes_", None))
 
     def __call__(self, frame: pd.DataFrame) -> Prediction:
         """What it says of rows."""
-        predict = Predictor(
+        limits = self.limits
+        predictor = Predictor(
             lambda at: self.predict(frame.iloc[at[:, 0]]),
             "values" if self.regression else "probabilities",
-            max_batch_size=self.max_batch_size,
+            max_batch_size=limits.max_batch_size,
+            retries=limits.retries,
+            retry_wait=limits.retry_wait,
+            call_seconds=limits.call_seconds,
         )
-        said = predict(np.arange(len(frame))[:, None])
+        if limits.max_seconds is not None:
+            predictor.deadline = self._began + limits.max_seconds
+        said = predictor(np.arange(len(frame))[:, None])
+        self.n_calls += predictor.n_calls
+        self.n_failures += predictor.n_failures
         if said.probabilities is None:
             return said
         labels = self.labels(said.probabilities.shape[1])
         return Prediction(labels[said.probabilities.argmax(1)], said.probabilities, labels)
+
+    @property
+    def seconds(self) -> float:
+        """Since this began; never quite none, even on a coarse clock."""
+        return max(time.monotonic() - self._began, 1e-9)
 
     def labels(self, n_classes: int) -> NDArray[Any]:
         """The labels in the order of the probabilities; indices if the model does not tell."""

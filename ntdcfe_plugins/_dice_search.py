@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, nan
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,25 @@ SPARSITY_WEIGHT = 1.0
 SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
 # What DiCE passes along and means something here.
 OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
-# Counterfactuals that the engine is asked for a wanted one, and its share of the rows; the rest takes changes back.
+# Counterfactuals that the engine is asked for a wanted one, and its share of rows, calls and time; the rest takes
+# changes back.
 SPARE, ENGINES_SHARE = 2, 0.85
+# Our calls beside: the look at the queries, and the outcomes. The engine does not make do with fewer than five.
+OUR_CALLS, FEWEST_CALLS = 2, 5
+# The share of its time that the engine's last check may take.
+SHARE_FOR_CHECK = 0.25
+NO_LIMIT = 2**62
 # Rows tried around a query that already is as desired.
 NEIGHBOURS = 500
 
 
-@dataclass(frozen=True)
+@dataclass
 class TableSearch:
-    """What is searched, against which model, and what is wanted of each query."""
+    """What is searched, against which model, within which limits, and what is wanted of each query.
+
+    Our own questions are: a look at the queries, already taken when this begins; rows near those that
+    are as desired; taking changes back; and the outcomes of what is handed out. The engine's are its own.
+    """
 
     model: Model
     table: Table
@@ -49,55 +60,53 @@ class TableSearch:
     constraints: Sequence[Constraint]
     plausible: Callable[[pd.DataFrame], Any] | None
     outcome_name: str
+    total: int
+    """How many counterfactuals are wanted of each query."""
+    limits: SearchSettings
+    """Of a query, ours included; seconds of all."""
+
+    def __post_init__(self) -> None:
+        n = len(self.targets)
+        self.rows = np.ones(n, int)  # of each query, the engine's among them as soon as it is done
+        self.calls, self.failures = np.full(n, self.model.n_calls), np.full(n, self.model.n_failures)  # ours
 
     def run(
-        self,
-        frame: pd.DataFrame,
-        classes: NDArray[Any] | None,
-        total: int,
-        limits: SearchSettings,
-        options: Mapping[str, Any],
+        self, frame: pd.DataFrame, present: Prediction, options: Mapping[str, Any]
     ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
         """The engine's answers, and what they amount to: distinct rows as wanted, with their outcomes."""
-        table, targets, plausible = self.table, self.targets, self.plausible
-        # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.
-        rows = np.inf if limits.max_queries is None else limits.max_queries - 1 - total
-        settings = replace(
-            limits,
-            n_counterfactuals=SPARE * total,
-            max_queries=None if limits.max_queries is None else max(1, int(ENGINES_SHARE * rows)),
-        )
-        seed = options.get("random_seed")
-        engine = Engine(
-            lambda states: self.model.predict(table.decode(states)),
-            table.features,
-            self.constraints,
-            None if plausible is None else lambda states: plausible(table.decode(states)),
-            settings,
-            0 if seed is None else seed,
-            output="values" if classes is None else "probabilities",
-            classes=classes,
-        )
-        starts = table.start(table.encode(frame), self.constraints)
-        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_queries"}}
+        table, targets = self.table, self.targets
+        queries = table.encode(frame)
+        starts = table.start(queries, self.constraints)
+        engine = self._engine(present.classes, options)
+        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_queries", "max_seconds"}}
         answers = engine.explain_batch(starts, targets, **passed_on)
+        self.rows += [cf.n_queries for cf in answers]
         environments = [_environment(start, engine) for start in starts]
         pools = [
             np.reshape(cf.candidates, (-1, *e.original.shape)) for cf, e in zip(answers, environments, strict=True)
         ]
-        if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
-            warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
-            spare = [int(min(NEIGHBOURS, max(0, rows - answers[i].n_queries))) for i in already]
-            near = [_neighbours(environments[i], engine.seed, n) for i, n in zip(already, spare, strict=True)]
-            held = self._held(near, [targets[i] for i in already])
-            for i, states, valid in zip(already, near, held, strict=True):
-                pools[i] = np.concatenate([pools[i], states[valid]])
-        left = [0 if cf.status == "already_target" else max(0, rows - cf.n_queries) for cf in answers]
-        sparser = self._sparser(environments, pools, targets, left)
+        moved = (starts != queries).reshape(len(queries), -1).any(1)
+        already = [i for i, cf in enumerate(answers) if cf.status == "already_target"]
+        if as_desired := [i for i in already if not moved[i]]:
+            warnings.warn(f"queries {as_desired} already are as desired: rows near them that are, too.", stacklevel=4)
+        if already:
+            near = [environment.original[None][:0] for environment in environments]
+            for i in already:
+                near[i] = _neighbours(environments[i], engine.seed, min(NEIGHBOURS, self._left(i)))
+                if self.plausible is not None:
+                    pools[i] = pools[i][self._in_distribution(table.decode(pools[i]))]
+            for i, valid in enumerate(self._held(near)):
+                pools[i] = np.concatenate([pools[i], near[i][valid]])
         chosen = [
-            _chosen(environments[i], np.atleast_2d(query), [sparser[i], pools[i]], total)
-            for i, query in enumerate(table.encode(frame))
+            _chosen(environments[i], np.atleast_2d(queries[i]), [sparser, pools[i]], self.total)
+            for i, sparser in enumerate(self._sparser(environments, pools, answers, engine.settings))
         ]
+        # When it is late, one a query has to do.
+        chosen = [states[: max(1, self._in_time())] for states in chosen]
+        # Told of the query, not of where the search for it began.
+        for i in np.flatnonzero(moved):
+            environments[i] = _environment(queries[i], engine)
+            answers[i] = _moved(answers[i], queries[i], present.outcomes.tolist()[i])
         found = []
         for i, said in enumerate(self._said(chosen)):
             rows = table.decode(chosen[i])
@@ -107,19 +116,76 @@ class TableSearch:
                 rows = rows[kept].reset_index(drop=True)
                 answers[i] = _told(answers[i], environments[i], chosen[i][kept], rows)
             found.append(rows)
-        return answers, found
+        return [self._with_our_costs(i, cf) for i, cf in enumerate(answers)], found
+
+    def _engine(self, classes: NDArray[Any] | None, options: Mapping[str, Any]) -> Engine:
+        """The engine, with its share of the limits."""
+        table, plausible, seed = self.table, self.plausible, options.get("random_seed")
+        return Engine(
+            lambda states: self.model.predict(table.decode(states)),
+            table.features,
+            self.constraints,
+            None if plausible is None else lambda states: plausible(table.decode(states)),
+            self._engines_share(fixed=options.get("checkpoint") is not None),
+            0 if seed is None else seed,
+            output="values" if classes is None else "probabilities",
+            classes=classes,
+        )
+
+    def _engines_share(self, fixed: bool) -> SearchSettings:
+        """The limits without what we ask ourselves; `fixed` if nothing but the seconds may depend on the clock."""
+        limits, total = self.limits, self.total
+        share = replace(limits, n_counterfactuals=SPARE * total)
+        if limits.max_queries is not None:
+            share = replace(share, max_queries=max(1, int(ENGINES_SHARE * (limits.max_queries - 1 - total))))
+        if limits.max_calls is not None:
+            share = replace(share, max_calls=max(FEWEST_CALLS, int(ENGINES_SHARE * (limits.max_calls - OUR_CALLS))))
+        if limits.max_seconds is None:
+            return share
+        spent = self.model.seconds
+        seconds = ENGINES_SHARE * (limits.max_seconds - spent)
+        # The engine's last check can be larger than any call before, which is all that it keeps time for.
+        affordable = int(SHARE_FOR_CHECK * seconds / spent)
+        if not fixed:
+            n = min(max(affordable - 1, total), SPARE * total)
+            confirmations = min(max(affordable // (n + 1), 1), limits.confirmations)
+            share = replace(share, n_counterfactuals=n, confirmations=confirmations)
+        return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * seconds, 1e-9))
+
+    def _left(self, i: int) -> int:
+        """Rows of a query that may still be asked before the outcomes of what is handed out."""
+        most = self.limits.max_queries
+        left = min(NO_LIMIT if most is None else most - int(self.rows[i]), self._in_time())
+        return max(0, left - self.total)
+
+    def _in_time(self) -> int:
+        """Rows of each query for which there is time, at the pace so far."""
+        if self.limits.max_seconds is None:
+            return NO_LIMIT
+        spent = self.model.seconds
+        return max(0, int((self.limits.max_seconds - spent) / spent * self.rows.mean()))
+
+    def _with_our_costs(self, i: int, cf: Counterfactual) -> Counterfactual:
+        return replace(
+            cf,
+            n_queries=int(self.rows[i]),
+            n_calls=cf.n_calls + int(self.calls[i]),
+            n_failures=cf.n_failures + int(self.failures[i]),
+            seconds=self.model.seconds,
+        )
 
     def _sparser(
         self,
         environments: list[Environment],
         pools: list[NDArray[Any]],
-        targets: list[Target],
-        left: list[float],
+        answers: list[Counterfactual],
+        engines: SearchSettings,
     ) -> list[NDArray[Any]]:
         """Counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
 
-        They are taken back one by one as long as the target is held, in at most `left` rows a query.
+        They are taken back one by one as long as the target is held, and rows, calls and time are left.
         """
+        calls = [self._calls_left(cf, engines) for cf in answers]
         pools, open_ = [pool.copy() for pool in pools], [np.ones(len(pool), bool) for pool in pools]
         while any(mask.any() for mask in open_):
             trials, rows = [], []
@@ -130,11 +196,11 @@ class TableSearch:
                 states[np.arange(len(row)), :, feature] = environment.original[:, feature].T
                 states = environment.project(states, pool[row])
                 fewer = (states != environment.original).any(1).sum(1) < changed.sum(1)[row]
-                kept = np.flatnonzero(fewer)[: int(min(left[i], len(row)))]
-                left[i] -= len(kept)
+                kept = np.flatnonzero(fewer)[: self._left(i) if calls[i] > 0 else 0]
+                calls[i] -= 1
                 trials.append(states[kept])
                 rows.append(row[kept])
-            for i, valid in enumerate(self._held(trials, targets)):
+            for i, valid in enumerate(self._held(trials)):
                 cost = np.where(valid, environments[i].cost(trials[i]), np.inf)
                 open_[i][:] = False
                 # The least costly comes last, and stays.
@@ -143,11 +209,20 @@ class TableSearch:
                     open_[i][rows[i][trial]] = True
         return pools
 
-    def _held(self, pools: list[NDArray[Any]], targets: list[Target]) -> list[NDArray[np.bool_]]:
+    def _calls_left(self, cf: Counterfactual, engines: SearchSettings) -> float:
+        """Calls to take changes back in; none of a query that had nothing to change."""
+        if cf.status == "already_target":
+            return 0
+        if self.limits.max_calls is None or engines.max_calls is None:
+            return np.inf
+        # Calls that were split count as one.
+        return self.limits.max_calls - OUR_CALLS - min(cf.n_calls, engines.max_calls)
+
+    def _held(self, pools: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         """Which states of each query ``(m, K, F)`` are as desired, and plausible; one call for all."""
         held = [
             target.reached(said) if said else np.zeros(0, bool)
-            for said, target in zip(self._said(pools), targets, strict=True)
+            for said, target in zip(self._said(pools), self.targets, strict=True)
         ]
         if self.plausible is not None:
             for valid, pool in zip(held, pools, strict=True):
@@ -168,18 +243,23 @@ class TableSearch:
 
     def _said(self, pools: list[NDArray[Any]]) -> list[Prediction | None]:
         """What the model says of the states of each query, None of none; one call for all."""
-        ends = np.cumsum([len(pool) for pool in pools])
+        sizes = np.array([len(pool) for pool in pools])
+        ends = np.cumsum(sizes)
         if not ends[-1]:
             return [None] * len(pools)
+        calls, failures = self.model.n_calls, self.model.n_failures
         said = self.model(self.table.decode(np.concatenate(pools)))
-        return [said[end - len(pool) : end] if len(pool) else None for pool, end in zip(pools, ends, strict=True)]
+        self.rows += sizes
+        self.calls += (sizes > 0) * (self.model.n_calls - calls)
+        self.failures += (sizes > 0) * (self.model.n_failures - failures)
+        return [said[end - size : end] if size else None for size, end in zip(sizes, ends, strict=True)]
 
 
 def limits(settings: SearchSettings | None, n_features: int, total: int, options: Mapping[str, Any]) -> SearchSettings:
     """The budget and the prices of a query: as set, or as tables need it, and as the call says."""
     sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-    settings = settings or _usual(n_features, total)
-    settings = settings.given(max_queries=options.get("max_queries"), sparsity_weight=sparsity)
+    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_queries", "max_seconds")}}
+    settings = _usual(n_features, total, given) if settings is None else settings.given(**given)
     if proximity is None:
         return settings
     if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
@@ -187,14 +267,15 @@ def limits(settings: SearchSettings | None, n_features: int, total: int, options
     return replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
 
 
-def _usual(n_features: int, total: int) -> SearchSettings:
+def _usual(n_features: int, total: int, given: Mapping[str, Any]) -> SearchSettings:
+    """What tables need; who allows more rows allows the calls that they take."""
     usual = SearchSettings()
     assert usual.max_queries is not None
     assert usual.max_calls is not None
     rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_queries)
-    return replace(
-        usual, max_queries=rows, max_calls=min(rows // ROWS_A_CALL, usual.max_calls), sparsity_weight=SPARSITY_WEIGHT
-    )
+    settings = replace(usual, max_queries=rows, sparsity_weight=SPARSITY_WEIGHT).given(**given)
+    engines = min(max(rows, settings.max_queries or 0) // ROWS_A_CALL, usual.max_calls)
+    return replace(settings, max_calls=OUR_CALLS + ceil(engines / ENGINES_SHARE))
 
 
 def _environment(start: NDArray[Any], engine: Engine) -> Environment:
@@ -224,6 +305,16 @@ def _chosen(environment: Environment, query: NDArray[Any], pools: list[NDArray[A
     return np.reshape(best, (-1, *query.shape))
 
 
+def _moved(cf: Counterfactual, query: NDArray[Any], present: Any) -> Counterfactual:
+    """The answer to a query that had to be moved first: if nothing further has to change, that had."""
+    cf = replace(cf, original=query, present=present)
+    if cf.status != "already_target":
+        return cf
+    return replace(
+        cf, status="not_found", x=None, prediction=None, proximity=nan, sparsity=None, changes=(), candidates=()
+    )
+
+
 def _told(cf: Counterfactual, environment: Environment, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
     """The engine's answer, told of the states ``(m, K, F)`` and rows that are handed out."""
     if not len(states) or cf.status == "already_target":
@@ -233,6 +324,7 @@ def _told(cf: Counterfactual, environment: Environment, states: NDArray[Any], ro
     units = np.where(environment.discrete, np.inf, environment.units)
     return replace(
         cf,
+        status="found" if cf.status == "not_found" else cf.status,
         x=best[0].reshape(cf.original.shape),
         prediction=rows.iloc[0, -1],
         proximity=float(environment.proximity(best)[0]),

@@ -49,6 +49,10 @@ class NoCounterfactualsFound(UserConfigValidationException):  # type: ignore[mis
         super().__init__(message)
         self.explanations = explanations
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it comes back from another process."""
+        return type(self), (*self.args, self.explanations)
+
 
 class Examples(CounterfactualExamples):  # type: ignore[misc]
     """DiCE's result for one query, with what the search tells beside.
@@ -82,14 +86,16 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     features : mapping, optional
         From feature name to what DiCE cannot say of it: ``{"age": {"direction": "rise"},
         "gender": {"role": "immutable"}, "income": {"weight": 2.0}}``, see :class:`ntdcfe.Continuous`.
-        Categories rise in the order in which the data interface lists them.
+        Categories rise in the order in which the data interface lists them. ``{"age": {"precision": 0}}``
+        keeps a feature whole whose range and values are floats: DiCE does not tell a ``type_and_precision``
+        of "int" from none.
     constraints : sequence of Causal or AtMost
         Functions of categories get, and return, positions in the data interface's list.
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
         If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
-        changed features.
+        changed features. Rows, calls and seconds are those of all that is asked; fewer than 7 calls are not enough.
     series : SeriesColumns, optional
         The columns are those of a series. `features`, `constraints` and ``features_to_vary`` may
         then name its channels.
@@ -225,6 +231,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
         if scores.ndim == 1 or scores.shape[1] == 1:
             positive = scores.reshape(len(scores))
+            if len(positive) and (positive.min() < 0 or positive.max() > 1):
+                raise ValueError(
+                    f"one output a row must be the probability of class 1, got {positive.min():.4g} to "
+                    f"{positive.max():.4g}: append a sigmoid to the network, or say model_type='regressor'"
+                )
             return np.column_stack([1 - positive, positive])
         # A network without a last softmax gives logits; row by row, so that batches do not matter.
         powers = np.exp(scores - scores.max(1, keepdims=True))
@@ -248,8 +259,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         **kwargs: Any,
     ) -> list[Examples]:
         """The results of all queries, which share the calls to the model."""
-        if isinstance(desired_range, np.ndarray):
-            desired_range = desired_range.tolist()  # DiCE's JSON knows no arrays
+        if desired_range is not None:
+            desired_range = np.asarray(desired_range).tolist()  # DiCE's JSON knows lists only
         idle = set(kwargs) - SEARCH_OPTIONS - OUR_OPTIONS
         idle |= {"posthoc_sparsity_param"} if posthoc_sparsity_param not in (None, 0.1) else set()
         idle |= {"posthoc_sparsity_algorithm"} if posthoc_sparsity_algorithm not in (None, "linear") else set()
@@ -264,7 +275,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             permitted_range or {},
             features_to_vary,
         )
-        model = Model(self.predict_fn, self.model, self.settings.max_batch_size if self.settings else None)
+        budget = limits(self.settings, len(table.columns), int(total_CFs), kwargs)
+        outcome_name = self.data_interface.outcome_name
+        model = Model(self.predict_fn, self.model, budget)
         present = model(frame)
         if model.regression:
             assert desired_range is not None
@@ -274,12 +287,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         answers: list[Counterfactual] = []
         found = [frame[:0]] * len(frame)
         if total_CFs > 0:
-            budget = limits(self.settings, len(table.columns), int(total_CFs), kwargs)
             search = TableSearch(
-                model, table, wanted, self.constraints, self.plausible, self.data_interface.outcome_name
+                model, table, wanted, self.constraints, self.plausible, outcome_name, int(total_CFs), budget
             )
-            answers, found = search.run(frame, present.classes, int(total_CFs), budget, {"progress": verbose, **kwargs})
-        outcome_name, examples = self.data_interface.outcome_name, []
+            answers, found = search.run(frame, present, {"progress": verbose, **kwargs})
+        examples = []
         for i, rows in enumerate(found):
             cf = answers[i] if answers else None
             rows, miss = (rows if len(rows) else None), None
@@ -325,13 +337,17 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
 
     def _frame(self, queries: Any) -> pd.DataFrame:
         """Queries in any of DiCE's forms as rows; checks that they have the data's features."""
-        if isinstance(queries, (list, tuple)) and queries and all(isinstance(q, pd.DataFrame) for q in queries):
-            queries = pd.concat(queries)
-        elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
+        several = list(queries) if isinstance(queries, (list, tuple)) else [queries]
+        if not several:
+            raise ValueError("query_instances must have at least one row.")
+        typed = all(isinstance(query, pd.DataFrame) for query in several)
+        if typed:
+            queries = pd.concat(several)
+        elif all(isinstance(query, (list, tuple)) for query in several):
             names = self.data_interface.feature_names
-            if any(len(query) != len(names) for query in queries):
+            if any(len(query) != len(names) for query in several):
                 raise ValueError(f"a query as a list must have one value for each of {names}.")
-            queries = pd.DataFrame(list(queries), columns=names)
+            queries = pd.DataFrame(several, columns=names)
         frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
         if frame.empty:
             raise ValueError("query_instances must have at least one row.")
@@ -341,6 +357,12 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             raise ValueError(f"Features {sorted(unknown)} of the query are not present in training data.")
         if absent := set(self.data_interface.feature_names) - set(frame):
             raise ValueError(f"the query lacks features {sorted(absent)}.")
+        if not typed:
+            # A 0 among plain values does not say that the feature is whole; the data may say that it is not.
+            decimals = self.data_interface.get_decimal_precisions(output_type="dict")
+            frame = frame.astype(
+                {name: float for name in frame if frame[name].dtype.kind in "iu" and decimals.get(name, 0)}
+            )
         return frame
 
 

@@ -22,10 +22,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # no
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder  # noqa: E402
 
-from ntdcfe import AtMost, Causal, SearchSettings  # noqa: E402
+from ntdcfe import AtMost, Causal, PredictorError, SearchSettings  # noqa: E402
 from ntdcfe_plugins.dice import NTDCFE, Dice, NoCounterfactualsFound, SeriesColumns, register  # noqa: E402
 
-FAST = SearchSettings(max_queries=300, max_calls=8)
+FAST = SearchSettings(max_queries=300, max_calls=12)
 RANGES = {"age": [18, 80], "income": [0.0, 150.0], "job": ["clerk", "nurse", "pilot"], "own": ["yes", "no"]}
 PRECISION = {"income": ["float", 1]}
 
@@ -163,6 +163,9 @@ def test_regression_by_range_is_not_rounded():
         np.testing.assert_array_equal(example.test_instance_df["ok"], worth(example.test_instance_df) / 3)
     with pytest.raises(UserConfigValidationException, match="desired_range"):
         explainer(m=m).generate_counterfactuals(poor(1), 3)
+    for desired in ((0.5, 0.75), np.array([0.5, 0.75])):
+        explanations = explainer(m=m).generate_counterfactuals(poor(1), 1, desired_range=desired)
+        assert CounterfactualExplanations.from_json(explanations.to_json()) == explanations
 
 
 def test_sklearn_pipelines():
@@ -217,6 +220,12 @@ def test_pytorch_regression():
     assert rows["ok"].between(0.5, 1.0).all()
 
 
+def test_a_network_without_its_sigmoid_is_told_to_have_one():
+    m = dice_ml.Model(model=Net(1, lambda logit: logit), backend="PYT", func="ohe-min-max")
+    with pytest.raises(PredictorError, match="append a sigmoid"):
+        explainer(m=m).generate_counterfactuals(poor(1), 1)
+
+
 @pytest.mark.parametrize("form", ["frame", "dict", "dicts", "list", "lists", "frames", "other order"])
 def test_every_form_of_query(form):
     frame = poor(1)
@@ -247,6 +256,7 @@ def test_every_form_of_query(form):
         (poor(1).assign(hat=1), "not present in training data"),
         (poor(1).drop(columns="job"), r"lacks features \['job'\]"),
         (poor(0), "at least one row"),
+        ([], "at least one row"),
         (poor(1).assign(job="king"), "has a value outside the dataset: 'king'"),
     ],
 )
@@ -315,6 +325,21 @@ def test_codes_may_be_permitted_as_they_were_declared_or_as_the_query_has_them()
         assert rows["code"].tolist() == [17.0]
 
 
+def test_a_whole_value_does_not_make_a_feature_whole_that_is_declared_otherwise():
+    data = dice_ml.Data(features={"rate": [0.0, 1.0]}, outcome_name="y", type_and_precision={"rate": ["float", 2]})
+    m = model(lambda X: 0.2 - np.abs(X["rate"] - 0.5), (0, 1))
+    for query in ({"rate": 0}, [[0]], [{"rate": 0}]):
+        (rows,) = rows_of(explainer(data, m).generate_counterfactuals(query, 2))
+        assert rows["rate"].between(0.3, 0.7).all()
+
+
+def test_a_feature_of_floats_that_is_whole():
+    data = dice_ml.Data(features={"age": [18.0, 80.0]}, outcome_name="y", type_and_precision={"age": "int"})
+    e = explainer(data, model(lambda X: X["age"] - 40.5, (0, 1)), features={"age": {"precision": 0}})
+    (rows,) = rows_of(e.generate_counterfactuals({"age": 30.0}, 2))
+    assert (rows["age"] % 1 == 0).all()
+
+
 def test_a_query_outside_its_range():
     query = poor(1).assign(age=15)
     e = explainer(features={"income": {"weight": 0.01}})
@@ -325,6 +350,32 @@ def test_a_query_outside_its_range():
     assert set(rows["job"]) == {"pilot"}
     with pytest.raises(ValueError, match="age is outside the permitted range and isn't allowed to vary"):
         e.generate_counterfactuals(query, 1, permitted_range={"age": [30, 40]}, features_to_vary=["income"])
+
+
+@pytest.mark.parametrize("income", [45.0, 46.0])
+def test_a_query_moved_into_a_range_is_told_of_from_where_it_was(income):
+    query = pd.DataFrame([{"age": 30, "income": income, "job": "clerk", "own": "no"}])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="queries .* already are")  # it was not: moving did it, or nearly
+        explanations = explainer().generate_counterfactuals(query, 1, permitted_range={"age": [72, 80]})
+    (example,) = explanations.cf_examples_list
+    told, row = example.counterfactual, example.final_cfs_df.iloc[0]
+    assert (told.status, told.present, told.prediction) == ("found", "bad", "good")
+    assert "raise 'age' by" in str(told)
+    assert {change.feature for change in told.changes} == {name for name in RANGES if row[name] != query[name][0]}
+    np.testing.assert_array_equal(told.original[:2], [30, income])
+
+
+def test_a_query_moved_to_where_it_is_as_desired_must_be_plausible_there():
+    query = pd.DataFrame([{"age": 30, "income": 46.0, "job": "clerk", "own": "no"}])
+    e = explainer(plausible=lambda rows: rows["age"] > 76)
+    (rows,) = rows_of(e.generate_counterfactuals(query, 2, permitted_range={"age": [75, 80]}))
+    assert (rows["age"] > 76).all()
+    with pytest.raises(NoCounterfactualsFound) as raised:
+        explainer(plausible=lambda rows: rows["age"] > 99).generate_counterfactuals(
+            query, 2, permitted_range={"age": [75, 80]}
+        )
+    assert raised.value.explanations.cf_examples_list[0].counterfactual.status == "not_found"
 
 
 def test_moving_a_query_into_a_range_takes_its_effects_along():
@@ -399,20 +450,81 @@ def test_fifteen_distinct_ones_for_ten_queries():
         assert not rows.duplicated().any()
 
 
+class Counting(Scored):
+    """Counts what it is asked; a row takes so many seconds of a clock that only it moves."""
+
+    def __init__(self, score=worth, seconds=0.0):
+        super().__init__(score)
+        self.rows = self.calls = 0
+        self.now, self.seconds = 0.0, seconds
+
+    def predict_proba(self, X):
+        self.rows += len(X)
+        self.calls += 1
+        self.now += self.seconds * len(X)
+        return super().predict_proba(X)
+
+
 def test_budgets_hold():
-    class Counting(Scored):
-        rows = 0
-
-        def predict_proba(self, X):
-            self.rows += len(X)
-            return super().predict_proba(X)
-
-    counting = Counting(worth)
+    counting = Counting()
     e = NTDCFE(private(), dice_ml.Model(model=counting, backend="sklearn"))
     e.generate_counterfactuals(poor(4), 5, max_queries=200)
     assert counting.rows <= 4 * 200
     with pytest.raises(NoCounterfactualsFound, match="budget"):
         e.generate_counterfactuals(poor(4), 5, max_seconds=1e-9)
+
+
+@pytest.mark.parametrize("max_calls", [7, 9, 14])
+def test_calls_hold_and_all_that_is_asked_is_told(max_calls):
+    counting = Counting()
+    e = explainer(
+        m=dice_ml.Model(model=counting, backend="sklearn"),
+        settings=SearchSettings(max_queries=400, max_calls=max_calls),
+    )
+    with pytest.warns(UserWarning, match=r"queries \[2\] already are"):
+        explanations = e.generate_counterfactuals(poor(3).assign(income=[5.0, 20.0, 120.0]), 2, desired_class=1)
+    told = [example.counterfactual for example in explanations.cf_examples_list]
+    assert max(cf.n_calls for cf in told) <= max_calls
+    assert sum(cf.n_queries for cf in told) == counting.rows
+    counting.rows = counting.calls = 0
+    (example,) = e.generate_counterfactuals(poor(1), 2).cf_examples_list
+    assert (example.counterfactual.n_queries, example.counterfactual.n_calls) == (counting.rows, counting.calls)
+    assert counting.calls <= max_calls
+
+
+def test_more_rows_bring_the_calls_that_they_take():
+    counting = Counting(lambda X: worth(X) - 100)
+    e = NTDCFE(private(), dice_ml.Model(model=counting, backend="sklearn"))
+    with pytest.raises(NoCounterfactualsFound):
+        e.generate_counterfactuals(poor(1), 1, max_queries=4000)
+    assert 3000 < counting.rows <= 4000
+
+
+@pytest.mark.parametrize("total", [1, 10, 50])
+@pytest.mark.parametrize("income", [[20.0], [100.0], [20.0, 15.0, 100.0]])
+def test_seconds_hold_with_a_slow_model(monkeypatch, total, income):
+    slow = Counting(seconds=0.01)
+    monkeypatch.setattr("time.monotonic", lambda: slow.now)
+    e = NTDCFE(private(), dice_ml.Model(model=slow, backend="sklearn"))
+    queries = poor(len(income)).assign(income=income)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "fewer than|queries .* already are")
+        e.generate_counterfactuals(queries, total, desired_class=1, max_seconds=1.0)  # finds some
+    assert slow.now <= 1.0
+
+
+def test_our_own_questions_are_tried_again_too():
+    class Flaky(Counting):
+        def predict_proba(self, X):
+            answer = super().predict_proba(X)
+            if self.calls == 1:
+                raise ConnectionError("try again")
+            return answer
+
+    settings = SearchSettings(max_queries=300, max_calls=12, retries=1, retry_wait=0.0)
+    e = explainer(m=dice_ml.Model(model=Flaky(), backend="sklearn"), settings=settings)
+    (example,) = e.generate_counterfactuals(poor(1), 1).cf_examples_list
+    assert example.counterfactual.n_failures == 1
 
 
 def test_the_seed_decides():
@@ -478,6 +590,11 @@ def test_pickling(tmp_path):
     again = ExplainerBase.deserialize_explainer(tmp_path / "e.pkl").generate_counterfactuals(poor(1), 2)
     assert again.to_json() == explanations.to_json()
     assert pickle.loads(pickle.dumps(explanations)).to_json() == explanations.to_json()
+    with pytest.raises(NoCounterfactualsFound) as raised:
+        e.generate_counterfactuals(poor(1), 1, features_to_vary=["age"], permitted_range={"age": [18, 60]})
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert str(error) == str(raised.value)
+    assert error.explanations.cf_examples_list[0].reason
 
 
 def test_three_ways_in(monkeypatch):

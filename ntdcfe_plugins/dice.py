@@ -12,21 +12,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe import NTDCFE as Engine
-from ntdcfe import Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
-from ntdcfe.candidates import Candidates
+from ntdcfe import Counterfactual, SearchSettings, Target
 from ntdcfe.constraints import Constraint
-from ntdcfe.counterfactual import changes
-from ntdcfe.environment import Environment
-from ntdcfe.predictor import Prediction, Predictor
-from ntdcfe.scale import units_of
 
 try:
     import dice_ml
@@ -40,24 +33,13 @@ try:
 except ImportError as missing:
     raise ImportError("this adapter needs DiCE: pip install 'ntdcfe-plugins[dice]'") from missing
 
+from ntdcfe_plugins._dice_model import Model, targets
+from ntdcfe_plugins._dice_search import OUR_OPTIONS, SEARCH_OPTIONS, TableSearch, limits
 from ntdcfe_plugins.dice_columns import SeriesColumns, Table
 
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
 
 METHOD = "ntdcfe"
-# Rows of a table are small and take less than the usual budget: so many a feature, or a wanted counterfactual,
-# within limits, in calls of 40.
-ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
-# A changed feature costs as much as a quarter of its range, because DiCE's users want few.
-SPARSITY_WEIGHT = 1.0
-# What DiCE passes along and means something here.
-OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
-# What explain_batch takes beside the series, their targets and how many are wanted.
-SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
-# Counterfactuals that the engine is asked for a wanted one, and its share of the rows; the rest takes changes back.
-SPARE, ENGINES_SHARE = 2, 0.85
-# Rows tried around a query that already is as desired.
-NEIGHBOURS = 500
 
 
 class NoCounterfactualsFound(UserConfigValidationException):  # type: ignore[misc]
@@ -66,6 +48,10 @@ class NoCounterfactualsFound(UserConfigValidationException):  # type: ignore[mis
     def __init__(self, message: str, explanations: CounterfactualExplanations) -> None:
         super().__init__(message)
         self.explanations = explanations
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it comes back from another process."""
+        return type(self), (*self.args, self.explanations)
 
 
 class Examples(CounterfactualExamples):  # type: ignore[misc]
@@ -100,14 +86,16 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     features : mapping, optional
         From feature name to what DiCE cannot say of it: ``{"age": {"direction": "rise"},
         "gender": {"role": "immutable"}, "income": {"weight": 2.0}}``, see :class:`ntdcfe.Continuous`.
-        Categories rise in the order in which the data interface lists them.
+        Categories rise in the order in which the data interface lists them. ``{"age": {"precision": 0}}``
+        keeps a feature whole whose range and values are floats: DiCE does not tell a ``type_and_precision``
+        of "int" from none.
     constraints : sequence of Causal or AtMost
         Functions of categories get, and return, positions in the data interface's list.
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
         If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
-        changed features.
+        changed features. Rows, calls and seconds are those of all that is asked; fewer than 7 calls are not enough.
     series : SeriesColumns, optional
         The columns are those of a series. `features`, `constraints` and ``features_to_vary`` may
         then name its channels.
@@ -243,6 +231,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
         if scores.ndim == 1 or scores.shape[1] == 1:
             positive = scores.reshape(len(scores))
+            if len(positive) and (positive.min() < 0 or positive.max() > 1):
+                raise ValueError(
+                    f"one output a row must be the probability of class 1, got {positive.min():.4g} to "
+                    f"{positive.max():.4g}: append a sigmoid to the network, or say model_type='regressor'"
+                )
             return np.column_stack([1 - positive, positive])
         # A network without a last softmax gives logits; row by row, so that batches do not matter.
         powers = np.exp(scores - scores.max(1, keepdims=True))
@@ -266,8 +259,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         **kwargs: Any,
     ) -> list[Examples]:
         """The results of all queries, which share the calls to the model."""
-        if isinstance(desired_range, np.ndarray):
-            desired_range = desired_range.tolist()  # DiCE's JSON knows no arrays
+        if desired_range is not None:
+            desired_range = np.asarray(desired_range).tolist()  # DiCE's JSON knows lists only
         idle = set(kwargs) - SEARCH_OPTIONS - OUR_OPTIONS
         idle |= {"posthoc_sparsity_param"} if posthoc_sparsity_param not in (None, 0.1) else set()
         idle |= {"posthoc_sparsity_algorithm"} if posthoc_sparsity_algorithm not in (None, "linear") else set()
@@ -282,18 +275,23 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             permitted_range or {},
             features_to_vary,
         )
-        present = self._prediction(frame)
-        if self.model.model_type == ModelTypes.Regressor:
+        budget = limits(self.settings, len(table.columns), int(total_CFs), kwargs)
+        outcome_name = self.data_interface.outcome_name
+        model = Model(self.predict_fn, self.model, budget)
+        present = model(frame)
+        if model.regression:
             assert desired_range is not None
-            targets, wanted = [Target.interval(*desired_range)] * len(frame), [desired_class] * len(frame)
+            wanted, names = [Target.interval(*desired_range)] * len(frame), [desired_class] * len(frame)
         else:
-            targets, wanted = self._targets(desired_class, present, stopping_threshold)
+            wanted, names = targets(present, self._class_index(desired_class, present.classes), stopping_threshold)
         answers: list[Counterfactual] = []
         found = [frame[:0]] * len(frame)
         if total_CFs > 0:
-            options = {"progress": verbose, **kwargs}
-            answers, found = self._search(table, frame, targets, present.classes, int(total_CFs), options)
-        outcome_name, examples = self.data_interface.outcome_name, []
+            search = TableSearch(
+                model, table, wanted, self.constraints, self.plausible, outcome_name, int(total_CFs), budget
+            )
+            answers, found = search.run(frame, present, {"progress": verbose, **kwargs})
+        examples = []
         for i, rows in enumerate(found):
             cf = answers[i] if answers else None
             rows, miss = (rows if len(rows) else None), None
@@ -310,7 +308,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
                     final_cfs_df_sparse=None if rows is None else rows.copy(),
                     posthoc_sparsity_param=posthoc_sparsity_param,
                     desired_range=desired_range,
-                    desired_class=wanted[i],
+                    desired_class=names[i],
                     model_type=self.model.model_type,
                 )
             )
@@ -320,176 +318,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         self.cfs_preds = None if rows is None else rows[[outcome_name]].to_numpy()
         return examples
 
-    def _search(
-        self,
-        table: Table,
-        frame: pd.DataFrame,
-        targets: list[Target],
-        classes: NDArray[Any] | None,
-        total: int,
-        options: dict[str, Any],
-    ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
-        """The engine's answers, and what they amount to: distinct rows with outcomes that reach the target."""
-        sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-        usual = self.settings or _settings(len(table.columns), total)
-        limits = usual.given(max_queries=options.pop("max_queries", None), sparsity_weight=sparsity)
-        if proximity is not None:
-            if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
-                raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
-            limits = replace(limits, sparsity_weight=limits.sparsity_weight / proximity)
-        # Ours are: a look at the query, taking changes back, and the outcomes of what is handed out.
-        rows = np.inf if limits.max_queries is None else limits.max_queries - 1 - total
-        settings = replace(
-            limits,
-            n_counterfactuals=SPARE * total,
-            max_queries=None if limits.max_queries is None else max(1, int(ENGINES_SHARE * rows)),
-        )
-        seed, plausible = options.get("random_seed"), self.plausible
-        engine = Engine(
-            lambda states: self.predict_fn(table.decode(states)),
-            table.features,
-            self.constraints,
-            None if plausible is None else lambda states: plausible(table.decode(states)),
-            settings,
-            0 if seed is None else seed,
-            output="values" if classes is None else "probabilities",
-            classes=classes,
-        )
-        starts = table.start(table.encode(frame), self.constraints)
-        answers = engine.explain_batch(
-            starts, targets, **{name: value for name, value in options.items() if name in SEARCH_OPTIONS}
-        )
-        environments = [_environment(start, engine) for start in starts]
-        pools = [
-            np.reshape(cf.candidates, (-1, *e.original.shape)) for cf, e in zip(answers, environments, strict=True)
-        ]
-        if already := [i for i, cf in enumerate(answers) if cf.status == "already_target"]:
-            warnings.warn(f"queries {already} already are as desired: rows near them that are, too.", stacklevel=4)
-            spare = [int(min(NEIGHBOURS, max(0, rows - answers[i].n_queries))) for i in already]
-            near = [_neighbours(environments[i], engine.seed, n) for i, n in zip(already, spare, strict=True)]
-            held = self._held(table, near, [targets[i] for i in already])
-            for i, states, valid in zip(already, near, held, strict=True):
-                pools[i] = np.concatenate([pools[i], states[valid]])
-        left = [0 if cf.status == "already_target" else max(0, rows - cf.n_queries) for cf in answers]
-        sparser = self._sparser(table, environments, pools, targets, left)
-        chosen = [
-            _chosen(environments[i], np.atleast_2d(query), [sparser[i], pools[i]], total)
-            for i, query in enumerate(table.encode(frame))
-        ]
-        found = []
-        for i, said in enumerate(self._said(table, chosen)):
-            rows = table.decode(chosen[i])
-            if said is not None:
-                rows = rows.assign(**{self.data_interface.outcome_name: said.outcomes})
-                kept = targets[i].reached(said) & ~rows[table.columns].duplicated().to_numpy()
-                rows = rows[kept].reset_index(drop=True)
-                answers[i] = _told(answers[i], environments[i], chosen[i][kept], rows)
-            found.append(rows)
-        return answers, found
-
-    def _sparser(
-        self,
-        table: Table,
-        environments: list[Environment],
-        pools: list[NDArray[Any]],
-        targets: list[Target],
-        left: list[float],
-    ) -> list[NDArray[Any]]:
-        """Counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
-
-        They are taken back one by one as long as the target is held, in at most `left` rows a query.
-        """
-        pools, open_ = [pool.copy() for pool in pools], [np.ones(len(pool), bool) for pool in pools]
-        while any(mask.any() for mask in open_):
-            trials, rows = [], []
-            for i, (environment, pool) in enumerate(zip(environments, pools, strict=True)):
-                changed = (pool != environment.original).any(1)
-                row, feature = np.nonzero(changed & ((changed.sum(1) > 1) & open_[i])[:, None])
-                states = pool[row]
-                states[np.arange(len(row)), :, feature] = environment.original[:, feature].T
-                states = environment.project(states, pool[row])
-                fewer = (states != environment.original).any(1).sum(1) < changed.sum(1)[row]
-                kept = np.flatnonzero(fewer)[: int(min(left[i], len(row)))]
-                left[i] -= len(kept)
-                trials.append(states[kept])
-                rows.append(row[kept])
-            for i, valid in enumerate(self._held(table, trials, targets)):
-                cost = np.where(valid, environments[i].cost(trials[i]), np.inf)
-                open_[i][:] = False
-                # The least costly comes last, and stays.
-                for trial in sorted(np.flatnonzero(valid), key=lambda trial: -cost[trial]):
-                    pools[i][rows[i][trial]] = trials[i][trial]
-                    open_[i][rows[i][trial]] = True
-        return pools
-
-    def _held(self, table: Table, pools: list[NDArray[Any]], targets: list[Target]) -> list[NDArray[np.bool_]]:
-        """Which states of each query ``(m, K, F)`` are as desired, and plausible; one call for all."""
-        held = [
-            target.reached(said) if said else np.zeros(0, bool)
-            for said, target in zip(self._said(table, pools), targets, strict=True)
-        ]
-        if self.plausible is not None:
-            for valid, pool in zip(held, pools, strict=True):
-                if valid.any():
-                    valid[valid] = self._in_distribution(table.decode(pool[valid]))
-        return held
-
-    def _in_distribution(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which rows are plausible ``(n,)``."""
-        assert self.plausible is not None
-        try:
-            verdict = np.asarray(self.plausible(frame)).astype(bool)
-        except Exception as cause:
-            raise PredictorError(f"plausible raised {type(cause).__name__}: {cause}") from cause
-        if verdict.shape != (len(frame),):
-            raise InvalidInputError(f"plausible must return one verdict a row, {len(frame)}, got {verdict.shape}.")
-        return verdict
-
-    def _said(self, table: Table, pools: list[NDArray[Any]]) -> list[Prediction | None]:
-        """What the model says of the states of each query, None of none; one call for all."""
-        ends = np.cumsum([len(pool) for pool in pools])
-        if not ends[-1]:
-            return [None] * len(pools)
-        said = self._prediction(table.decode(np.concatenate(pools)))
-        return [said[end - len(pool) : end] if len(pool) else None for pool, end in zip(pools, ends, strict=True)]
-
-    def _prediction(self, frame: pd.DataFrame) -> Prediction:
-        """What the model says of rows, in its own labels or values."""
-        regression = self.model.model_type == ModelTypes.Regressor
-        predict = Predictor(
-            lambda rows: self.predict_fn(frame.iloc[rows[:, 0]]),
-            "values" if regression else "probabilities",
-            max_batch_size=self.settings.max_batch_size if self.settings else None,
-        )
-        said = predict(np.arange(len(frame))[:, None])
-        if said.probabilities is None:
-            return said
-        labels = self._labels(said.probabilities.shape[1])
-        return Prediction(labels[said.probabilities.argmax(1)], said.probabilities, labels)
-
-    def _labels(self, n_classes: int) -> NDArray[Any]:
-        """The model's labels in the order of its probabilities; indices if it does not tell."""
-        labels = np.asarray(getattr(self.model.model, "classes_", None))
-        return labels if labels.shape == (n_classes,) else np.arange(n_classes)
-
-    def _targets(
-        self, desired_class: Any, present: Prediction, stopping_threshold: float
-    ) -> tuple[list[Target], list[str | int]]:
-        """What is wanted of each query, and its name in the results."""
-        assert present.probabilities is not None
-        assert present.classes is not None
-        labels, now = present.classes, present.probabilities.argmax(1)
+    def _class_index(self, desired_class: Any, labels: NDArray[Any] | None) -> int | None:
+        """A class index as DiCE takes it, or the index of a label; None for "opposite"."""
+        assert labels is not None
         if isinstance(desired_class, str) and desired_class == "opposite":
-            wanted = [np.delete(np.arange(len(labels)), i) for i in now]
-        else:
-            wanted = [np.array([self._class_index(desired_class, labels)])] * len(now)
-        names = [_name(labels[w[0]]) if len(w) == 1 else f"not {labels[i]}" for w, i in zip(wanted, now, strict=True)]
-        if stopping_threshold > 0.5:
-            return [_Likely(tuple(labels[w].tolist()), tuple(w.tolist()), stopping_threshold) for w in wanted], names
-        return [Target.labels(labels[w].tolist()) for w in wanted], names
-
-    def _class_index(self, desired_class: Any, labels: NDArray[Any]) -> int:
-        """A class index as DiCE takes it, or the index of a label."""
+            return None
         if isinstance(desired_class, np.integer):
             desired_class = int(desired_class)
         matches = [i for i, label in enumerate(labels.tolist()) if label == desired_class]
@@ -497,20 +330,24 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             if matches not in ([], [desired_class]):
                 warnings.warn(
                     f"desired_class={desired_class} is taken as an index, as in DiCE: class {labels[desired_class]}.",
-                    stacklevel=6,
+                    stacklevel=4,
                 )
             return int(desired_class)
         return matches[0] if matches else int(self.infer_target_cfs_class(desired_class, None, len(labels)))
 
     def _frame(self, queries: Any) -> pd.DataFrame:
         """Queries in any of DiCE's forms as rows; checks that they have the data's features."""
-        if isinstance(queries, (list, tuple)) and queries and all(isinstance(q, pd.DataFrame) for q in queries):
-            queries = pd.concat(queries)
-        elif isinstance(queries, (list, tuple)) and queries and all(isinstance(q, (list, tuple)) for q in queries):
+        several = list(queries) if isinstance(queries, (list, tuple)) else [queries]
+        if not several:
+            raise ValueError("query_instances must have at least one row.")
+        typed = all(isinstance(query, pd.DataFrame) for query in several)
+        if typed:
+            queries = pd.concat(several)
+        elif all(isinstance(query, (list, tuple)) for query in several):
             names = self.data_interface.feature_names
-            if any(len(query) != len(names) for query in queries):
+            if any(len(query) != len(names) for query in several):
                 raise ValueError(f"a query as a list must have one value for each of {names}.")
-            queries = pd.DataFrame(list(queries), columns=names)
+            queries = pd.DataFrame(several, columns=names)
         frame = self.data_interface.query_instance_to_df(queries).reset_index(drop=True)
         if frame.empty:
             raise ValueError("query_instances must have at least one row.")
@@ -520,6 +357,12 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             raise ValueError(f"Features {sorted(unknown)} of the query are not present in training data.")
         if absent := set(self.data_interface.feature_names) - set(frame):
             raise ValueError(f"the query lacks features {sorted(absent)}.")
+        if not typed:
+            # A 0 among plain values does not say that the feature is whole; the data may say that it is not.
+            decimals = self.data_interface.get_decimal_precisions(output_type="dict")
+            frame = frame.astype(
+                {name: float for name in frame if frame[name].dtype.kind in "iu" and decimals.get(name, 0)}
+            )
         return frame
 
 
@@ -546,103 +389,9 @@ def register() -> None:
     dice_ml.dice.decide = decide
 
 
-def _settings(n_features: int, total: int) -> SearchSettings:
-    usual = SearchSettings()
-    assert usual.max_queries is not None
-    assert usual.max_calls is not None
-    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_queries)
-    return replace(
-        usual, max_queries=rows, max_calls=min(rows // ROWS_A_CALL, usual.max_calls), sparsity_weight=SPARSITY_WEIGHT
-    )
-
-
 def _described(features: Any) -> Mapping[str, Mapping[str, Any]]:
     """Descriptions by feature; raises if that is not what they are."""
     features = {} if features is None else features
     if not isinstance(features, Mapping) or not all(isinstance(options, Mapping) for options in features.values()):
         raise UserConfigValidationException(f"features must be a dict from feature name to a dict, got {features!r}.")
     return features
-
-
-def _environment(start: NDArray[Any], engine: Engine) -> Environment:
-    """The states that the search for one query may reach, and what they cost."""
-    assert engine.features is not None
-    state, settings = np.atleast_2d(start), engine.settings
-    return Environment(
-        state,
-        engine.features,
-        engine.constraints,
-        settings.on_violation,
-        units=units_of(state, engine.features),
-        reach=settings.reach,
-        sparsity_weight=settings.sparsity_weight,
-    )
-
-
-def _chosen(environment: Environment, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
-    """The best and most different states ``(m, K, F)``, later pools only where those before have too few."""
-    candidates = Candidates(environment, keep=max(1, sum(map(len, pools))))
-    best: list[NDArray[Any]] = []
-    for pool in pools:
-        if len(best) < total:
-            others = pool[(pool != query).any((1, 2))]
-            candidates.extend(others, *environment.cost_and_sparsity(others))
-            best = candidates.diverse(total)
-    return np.reshape(best, (-1, *query.shape))
-
-
-def _told(cf: Counterfactual, environment: Environment, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
-    """The engine's answer, told of the states ``(m, K, F)`` and rows that are handed out."""
-    if not len(states) or cf.status == "already_target":
-        return cf
-    best, features = states[:1], environment.features
-    sparsity = int(environment.sparsity(best)[0])
-    units = np.where(environment.discrete, np.inf, environment.units)
-    return replace(
-        cf,
-        x=best[0].reshape(cf.original.shape),
-        prediction=rows.iloc[0, -1],
-        proximity=float(environment.proximity(best)[0]),
-        sparsity=sparsity,
-        proximity_in_units=float(environment.cost(best)[0] - environment.sparsity_weight * sparsity),
-        largest_change=float((np.abs(best - environment.original) / units).max()),
-        changes=changes(environment.original, best[0], features),
-        candidates=tuple(state.reshape(cf.original.shape) for state in states),
-    )
-
-
-def _neighbours(environment: Environment, seed: int, n: int) -> NDArray[Any]:
-    """Up to `n` states ``(m, K, F)`` with one to three features set to other values."""
-    rng, original = np.random.default_rng(seed), environment.original
-    limits = zip(environment.choices, environment.low.min(0), environment.high.max(0), strict=True)
-    values = np.column_stack([rng.uniform(a, b, n) if c is None else rng.choice(c, n) for c, a, b in limits])
-    moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
-    states = environment.project(np.where(moved[:, None], values[:, None], original))
-    return states[(states != original).any((1, 2))]
-
-
-@dataclass(frozen=True)
-class _Likely(Target):
-    """Any of several classes, with at least a probability above one half (so that it is the likeliest)."""
-
-    labels_: tuple[Any, ...]
-    columns: tuple[int, ...]
-    at_least: float
-
-    def _best(self, prediction: Prediction) -> NDArray[np.float64]:
-        assert prediction.probabilities is not None
-        return np.asarray(prediction.probabilities[:, list(self.columns)].max(1))
-
-    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
-        return self._best(prediction) >= self.at_least
-
-    def score(self, prediction: Prediction) -> NDArray[np.float64]:
-        return 0.5 + (self._best(prediction) - self.at_least) / 2
-
-    def __str__(self) -> str:
-        return f"{' or '.join(map(str, self.labels_))} with a probability of at least {self.at_least:g}"
-
-
-def _name(label: Any) -> str | int:
-    """A label as DiCE's JSON takes it."""
-    return int(label) if isinstance(label, (int, np.integer)) and not isinstance(label, bool) else str(label)

@@ -108,25 +108,29 @@ class Column:
                 raise ValueError(
                     f"Feature {name} has the range {declared}: its values and its permitted range must be numbers."
                 ) from None
+            dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+            bounds = _held_by(dtype, bounds, name)
             described: dict[str, Any] = {"bounds": bounds, "precision": _precision(column, data, declared)}
             mad = (getattr(data, "mad", None) or {}).get(name, 0)
             if not (isinstance(mad, Real) and mad <= 0):
                 described["scale"] = mad
-            dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
             return cls(dtype, _feature(Continuous, {"name": name, **described, **options}))
         # DiCE takes any list of numbers for a range and turns a public category into text: what is
         # listed are the values, and they are of the query's type.
         if wrong := [value for value in (*column, *declared) if not isinstance(value, Hashable)]:
             raise ValueError(f"Feature {name} has {wrong[0]!r} for a category, among {declared}.")
-        levels, dtype = _levels(sorted(declared) if numbers else declared, column)
-        position = {str(level): i for i, level in enumerate(levels)}
+        listed = sorted(declared) if numbers else declared
+        levels, dtype = _levels(listed, column)
+        # 17 of the data is 17.0 in a query of floats: a permitted range may have either.
+        position = {str(level): i for spelling in (listed, levels) for i, level in enumerate(spelling)}
         for category in () if permitted is None else permitted:
             if str(category) not in position:
                 raise UserConfigValidationException(
                     f"The category {category} does not occur in the training data for feature {name}. "
                     f"Allowed categories are {declared}"
                 )
-        values = list(position.values()) if permitted is None else [position[str(category)] for category in permitted]
+        allowed = levels if permitted is None else permitted
+        values = list(dict.fromkeys(position[str(category)] for category in allowed))
         return cls(dtype, _feature(Category, {"name": name, "values": values, "names": levels, **options}), levels)
 
     def encode(self, column: pd.Series) -> NDArray[np.float64]:
@@ -272,6 +276,18 @@ def _precision(column: pd.Series, data: Any, bounds: list[Any]) -> int | None:
 def _number(value: Any) -> float:
     """A bound as it was written: public data keeps 0.1 as the float32 next to it."""
     return float(str(value)) if isinstance(value, np.float32) else float(value)
+
+
+def _held_by(dtype: Any, bounds: tuple[float, ...], name: Hashable) -> tuple[float, ...]:
+    """Bounds as far as the dtype goes: what it cannot hold would come back as another number."""
+    if dtype.kind not in "iu" or len(bounds) != 2:
+        return bounds
+    holds = np.iinfo(dtype.type)
+    low, high = max(bounds[0], float(holds.min)), min(bounds[1], float(holds.max))
+    if low > high and bounds[0] <= bounds[1]:
+        raise ValueError(f"Feature {name} is {dtype} in the query, which holds nothing of the range {list(bounds)}.")
+    # The largest of 64 bits is no float; the next one is too large.
+    return low, high if high <= holds.max else float(np.nextafter(high, 0))
 
 
 def _levels(levels: list[Any], column: pd.Series) -> tuple[list[Any], Any]:

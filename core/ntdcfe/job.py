@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ntdcfe.errors import PredictorError
+from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction
 from ntdcfe.search import Answer, Asks, Search
 from ntdcfe.target import Target
@@ -204,6 +204,8 @@ class Job:
         self.search.n_batches += 1
         if prediction.classes is not None:
             self.target.check_classes(prediction.classes)
+        if self.target.regression:
+            _check_numbers(prediction.outcomes if prediction.classes is None else prediction.classes)
         if self.target.relative or self.target.reached(prediction)[0]:
             # Everything that follows would be about another question if this were wrong.
             prediction = yield from self._majority(prediction)
@@ -439,6 +441,15 @@ class Job:
         self.status, self.confirmed = "already_target", True
         self.present = self.prediction = prediction
         self.answers = (self.search.environment.original,)
+
+
+def _check_numbers(outcomes: NDArray[Any]) -> None:
+    try:
+        np.asarray(outcomes, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"target: an interval is for numbers, the model says {', '.join(map(repr, outcomes[:3].tolist()))}."
+        ) from None
 
 
 def _wrapped(cause: Exception) -> PredictorError:

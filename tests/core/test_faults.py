@@ -443,3 +443,13 @@ def test_votes_that_ran_out_of_rows_count_for_something():
         wrong += cf.found and rule(cf.x[None])[0] != 1
     assert wrong == 0
     assert lost <= 10  # half of them, if only what is confirmed were handed out
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [(lambda X: np.full(len(X), 0.5), {"output": "probability", "classes": ["a", "b"]}),
+     (lambda X: np.full(len(X), "b"), {"output": "labels"})],
+)  # fmt: skip
+def test_an_interval_is_not_for_a_model_of_words(model, options):
+    with pytest.raises(InvalidInputError, match=r"an interval is for numbers, the model says .*'b'"):
+        NTDCFE(model, settings=SMALL, **options).explain_batch(SERIES[None], Target.interval(0.2, None))

@@ -98,7 +98,7 @@ class Counterfactual:
     """Rows it took to the first counterfactual of a batched search."""
     seconds: float
     confirmed: bool
-    """Whether `x` held when it was asked again; False where the model failed for good before that."""
+    """Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that."""
     contradicted: bool
     """Whether the model gave different answers to the same question."""
     cause: Exception | None
@@ -137,6 +137,8 @@ class Counterfactual:
         if self.status == "model_failed":
             asked = "" if self.confirmed else " before this could be asked again"
             lines.append(f"  (the model failed{asked}: {self.cause})")
+        elif not self.confirmed:
+            lines.append("  (not asked again often enough to be sure: the time or the rows gave out before)")
         if self.widened > 1:
             lines.append(f"  (nothing nearer was found: values were let go {self.widened:.3g} times as far as usual)")
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])

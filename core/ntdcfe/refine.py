@@ -30,6 +30,8 @@ BARREN = 5
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # The share of shrinks that take single cells back, each by bisection.
 SHARE_ALONE = 0.3
+# Shares of their reach that added cells are moved by: models of thresholds want little, linear ones all.
+AMPLITUDES = np.array([0.1, 0.25, 0.5, 1.0])
 # Most units that a swapped feature is moved by.
 SWAP_STRENGTH = 3.0
 # Candidates that are moved off the boundary at the end.
@@ -214,6 +216,8 @@ class Descent:
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
         self._step = np.ones(base.size)  # the share of its change that each cell is next asked to give up alone
         self._alone = np.empty(0, int)
+        self._amplitude_credit = np.ones(len(AMPLITUDES))
+        self._amplitude = np.empty(0, int)
 
     def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
         """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
@@ -230,8 +234,12 @@ class Descent:
             self._ratio = _suffix_shrinks(self._cells, shape, room - n_rebuilt, rng)
         self._shrunk = slice(len(self._unions), len(self._unions) + len(self._ratio))
         blocks = [self._unions, self._times(self._ratio)]
+        self._amplitude = self._amplitude[:0]
         if known is not None:
-            blocks.append(rebuilt(self.search.environment, self.base, known, n_rebuilt, rng))
+            credit = self._amplitude_credit
+            self._amplitude = rng.choice(len(AMPLITUDES), n_rebuilt, p=credit / credit.sum())
+            amplitude = AMPLITUDES[self._amplitude]
+            blocks.append(rebuilt(self.search.environment, self.base, known, amplitude, rng))
         return np.concatenate(blocks)
 
     def learn(self, outcome: Outcome) -> None:
@@ -241,6 +249,7 @@ class Descent:
         self._step[refused] /= 2
         self._unions = self._united(better[self._shrunk], outcome.cost[self._shrunk])
         self._credit *= 0.8
+        np.add.at(self._amplitude_credit, self._amplitude[better[self._shrunk.stop :]], 1)
         self.stale += 1
         if better.any():
             i = np.where(better, outcome.cost, np.inf).argmin()

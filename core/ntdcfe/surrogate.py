@@ -128,12 +128,16 @@ def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises
 
 
 def rebuilt(
-    environment: Environment, base: NDArray[Any], known: Promises, n: int, rng: np.random.Generator
+    environment: Environment,
+    base: NDArray[Any],
+    known: Promises,
+    amplitude: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> NDArray[Any]:
     """Other changes that should do what that of `base` ``(K, F)`` does, for less ``(n, K, F)``.
 
     The most efficient part of the present change is kept; cells that promise most for their cost
-    are added, at some share of their reach, until the regression says that the boundary is passed.
+    are added, at the share `amplitude` ``(n,)`` of their reach, until the regression says that the boundary is passed.
     Discrete cells are kept as they are.
     """
     change = (base - environment.original).ravel()
@@ -146,8 +150,9 @@ def rebuilt(
     efficiency = held / (weights * np.abs(change) / units + environment.sparsity_weight)
     rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
 
+    n = len(amplitude)
+    amplitude = amplitude[:, None]
     draw = rng.integers(0, len(held), n)
-    amplitude = rng.choice([0.1, 0.25, 0.5, 1.0], n)[:, None]
     kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * len(cells))[:, None]
     kept |= _flat(environment, environment.discrete)[cells]
     goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)

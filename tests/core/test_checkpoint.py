@@ -275,7 +275,8 @@ def test_a_killed_run_goes_on(path):
 def test_ctrl_c_returns_what_is_there(path):
     """A real SIGINT: the process ends in order, and says "interrupted"."""
     script = (
-        SCRIPT.replace("NTDCFE(rule", "cfs = NTDCFE(rule") + "print([cf.status for cf in cfs].count('interrupted'))"
+        SCRIPT.replace("NTDCFE(rule", "cfs = NTDCFE(rule").replace("0.01", "0.1")  # not done before it is interrupted
+        + "print([cf.status for cf in cfs].count('interrupted'))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(path)], env=_environment(), stdout=subprocess.PIPE, text=True

@@ -7,32 +7,31 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 try:
     from alibi.api.interfaces import Explainer, Explanation
-    from alibi.exceptions import AlibiException, PredictorCallError, PredictorReturnTypeError
+    from alibi.exceptions import PredictorCallError, PredictorReturnTypeError
 except ImportError as missing:
     raise ImportError("the alibi explainer needs alibi: pip install 'ntdcfe-plugins[alibi]'") from missing
 
 import ntdcfe
 from ntdcfe import Counterfactual, Features, SearchSettings, Target
 from ntdcfe.constraints import Constraint
-from ntdcfe.errors import InvalidInputError, PredictorError
-from ntdcfe.predictor import Prediction, Predictor
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.predictor import Prediction
 from ntdcfe.proximity import weighted_l1
+from ntdcfe_plugins._alibi_model import Model, Output, errors_of_alibi, kind
 from ntdcfe_plugins.columns import Column, Columns, listed, mapped, named
 
 #: Wanted labels, or the ends of an interval; None for any class but the present one.
 Goal = tuple[Any, ...] | None
-Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
 
 
 class NTDCFE(Explainer):  # type: ignore[misc]
@@ -203,7 +202,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         num_samples = int(num_samples)
         features, rules = self._features(X.shape[-1])
         features.encode(X)  # raises before the predictor is asked anything
-        with _errors_of_alibi():
+        with errors_of_alibi():
             model, first = self._first_look(X)
             goals = self._goals(Y_t, first)
             classes = self.classes if first.classes is None else first.classes
@@ -240,19 +239,19 @@ class NTDCFE(Explainer):  # type: ignore[misc]
                 raise InvalidInputError(
                     f"target_interval is of a regression: output must be 'values', got {self.output!r}."
                 )
-        model = _Model(self.predictor, self.output, self.classes)
+        model = Model(self.predictor, self.output, self.classes)
         ntdcfe.NTDCFE(
             model, None, (), self.plausible, self.settings, self.seed, output=model.form, classes=self.classes
         )
         if self.feature_names is not None:
             self._features(None)
 
-    def _first_look(self, X: NDArray[Any]) -> tuple[_Model, Prediction]:
+    def _first_look(self, X: NDArray[Any]) -> tuple[Model, Prediction]:
         """The model, knowing what it returns, and what it says of the instances."""
-        model = _Model(self.predictor, self.output, self.classes, self.settings.max_batch_size)
+        model = Model(self.predictor, self.output, self.classes, self.settings.max_batch_size)
         answer = model.ask(X)
         if model.output == "auto":
-            model = replace(model, output=_kind(answer))
+            model = replace(model, output=kind(answer))
         return model, model.understand(answer, X)
 
     def _goals(self, Y_t: ArrayLike | None, first: Prediction) -> list[Goal]:
@@ -316,83 +315,6 @@ class _Confident(Target):
         return f"{self.target} with a probability of at least {self.at_least:g}"
 
 
-@dataclass(frozen=True)
-class _Model:
-    """The predictor as the engine takes it, failing with alibi's exceptions."""
-
-    predictor: Callable[[NDArray[Any]], Any]
-    output: Output
-    classes: NDArray[Any] | None = None
-    max_batch_size: int | None = None
-
-    @property
-    def form(self) -> Any:
-        """What the engine is told that this returns."""
-        return "probabilities" if self.output == "logits" else self.output
-
-    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        answer = self.ask(rows)
-        return _softmax(answer) if self.output == "logits" else answer
-
-    def ask(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """What the predictor returns for rows ``(n, ...)``, in calls of at most `max_batch_size` rows."""
-        size = self.max_batch_size or len(rows)
-        return np.concatenate([self._ask(rows[i : i + size].copy()) for i in range(0, len(rows), size)])
-
-    def understand(self, answer: NDArray[Any], rows: NDArray[Any]) -> Prediction:
-        """What the predictor returned for rows, as labels and probabilities."""
-        answer = _softmax(answer) if self.output == "logits" else answer
-        return Predictor(lambda _: answer, self.form, self.classes)(rows)
-
-    def _ask(self, rows: NDArray[Any]) -> NDArray[Any]:
-        try:
-            answer = self.predictor(rows)
-        except Exception as cause:
-            raise PredictorCallError(
-                f"the predictor failed on an array of shape {rows.shape} and {rows.dtype}: {cause}"
-            ) from cause
-        try:
-            return np.atleast_1d(np.asarray(answer))
-        except Exception as cause:
-            raise PredictorReturnTypeError(
-                f"the predictor must return an array, got {type(answer).__name__}: {cause}"
-            ) from cause
-
-
-@contextmanager
-def _errors_of_alibi() -> Iterator[None]:
-    try:
-        yield
-    except PredictorError as error:
-        if isinstance(error.__cause__, AlibiException):  # ours, that the engine wrapped
-            raise error.__cause__ from error.__cause__.__cause__
-        raise PredictorReturnTypeError(str(error)) from error
-
-
-def _kind(answer: NDArray[Any]) -> Output:
-    """What a predictor returns that answered like this ``(n,)`` or ``(n, C)``."""
-    if answer.ndim == 2 and answer.shape[1] > 1:
-        numbers = answer.dtype.kind in "fiub"
-        return "logits" if numbers and (answer.min() < 0 or answer.max() > 1) else "probabilities"
-    if answer.dtype.kind != "f" or not np.isfinite(answer).all():
-        return "labels"
-    if answer.min() >= 0 and answer.max() <= 1:
-        return "probability"
-    if (answer == np.round(answer)).all():
-        return "labels"
-    raise PredictorReturnTypeError(
-        f"the predictor returned single numbers outside 0 to 1, as {answer.ravel()[0]:.4g}: give target_interval "
-        "if it is a regression, or output='labels'."
-    )
-
-
-def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
-    if logits.ndim != 2 or logits.dtype.kind not in "fiub" or not np.isfinite(logits).all():
-        return logits  # the engine says what is wrong with them
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=float)
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
 def _instances(X: ArrayLike) -> NDArray[Any]:
     """Finite floating numbers ``(N, D)`` or ``(N, K, D)``; one static instance may come without its first axis."""
     X = np.asarray(X)
@@ -452,7 +374,7 @@ def _intervals(target_interval: Any, Y_t: ArrayLike | None) -> list[Any]:
     return [tuple(None if np.isnan(end) else end for end in pair) for pair in intervals.tolist()]
 
 
-def _entries(found: list[Counterfactual], num_samples: int, model: _Model) -> list[list[dict[str, Any]]]:
+def _entries(found: list[Counterfactual], num_samples: int, model: Model) -> list[list[dict[str, Any]]]:
     """The answers of each instance, else its near miss, with what the model says of them."""
     kept = [list(cf.candidates[:num_samples]) for cf in found]
     kept = [some or ([] if cf.near_miss is None else [cf.near_miss]) for some, cf in zip(kept, found, strict=True)]

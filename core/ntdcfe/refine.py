@@ -292,9 +292,7 @@ class Descent:
         return self._times(least[picked])
 
 
-def _shrinks(
-    cells: NDArray[np.int64], shape: tuple[int, ...], n: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _shrinks(cells: NDArray[np.int64], shape: tuple[int, ...], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """What to multiply the changes of `cells` by: nothing, or part, of a window, of features, or of random cells.
 
     `cells` are positions in a series of that shape ``(K, F)``; the result is ``(n, cells)``.

@@ -31,7 +31,7 @@ UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # The share of shrinks that take single cells back, each by bisection.
 SHARE_ALONE = 0.3
 # Shares of their reach that added cells are moved by: models of thresholds want little, linear ones all.
-AMPLITUDES = np.array([0.1, 0.25, 0.5, 1.0])
+AMPLITUDES = np.array([0.1, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])  # all of it more often, until something else has won
 # Most units that a swapped feature is moved by.
 SWAP_STRENGTH = 3.0
 # Candidates that are moved off the boundary at the end.

@@ -71,17 +71,18 @@ def beside(ours: list[Row], theirs: list[Row]) -> Row:
     pairs = [(mine[row["sample"]], row) for row in theirs if row["sample"] in mine]
     both = [(a, b) for a, b in pairs if a["success"] and b["success"]]
 
-    def ratio(name: str) -> float:
-        if not both:
+    def ratio(of: list[tuple[Row, Row]], name: str) -> float:
+        if not of:
             return float("nan")
-        return float(np.sum([a[name] for a, _ in both]) / max(np.sum([b[name] for _, b in both]), 1e-12))
+        # What took no time that could be measured did not take none.
+        return float(np.sum([a[name] for a, _ in of]) / max(np.sum([b[name] for _, b in of]), 1e-12))
 
     return {
         "success": (100 * mean([a for a, _ in pairs], "success"), 100 * mean([b for _, b in pairs], "success")),
         "n": len(pairs),
         "both": len(both),
-        **{name: ratio(name) for name in ("l1", "sparsity")},
-        **{name: mean([a for a, _ in pairs], name) / mean([b for _, b in pairs], name) for name in ("calls", "cpu_seconds")},
+        **{name: ratio(both, name) for name in ("l1", "sparsity")},
+        **{name: ratio(pairs, name) for name in ("calls", "cpu_seconds")},
     }
 
 

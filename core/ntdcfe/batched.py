@@ -124,9 +124,10 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
         ratio = rng.choice((*STRETCHES, strength), n)[:, None, None]
         stretched = free & (kind < STRETCHED) & (base != centre)  # what is constant is only shifted
         proposals = np.where(stretched, centre + ratio * (base - centre), proposals)
-        # And of what is constant, only a wave makes something lively.
+        # And of what is constant, only a wave makes something lively; but waves are far, so shifts have the first word.
+        swinging = SWINGING if strength > PROBE_STRENGTH * GROWTH else 0.0
         swings = (size * environment.units)[:, None] * _waves(n, len(environment.original), shape[1], rng)
-        proposals = np.where(free & (kind > 1 - SWINGING), base + swings, proposals)
+        proposals = np.where(free & (kind > 1 - swinging), base + swings, proposals)
     outcome = yield from search.ask(proposals)
     # A score that is the same everywhere, as of labels in one-hot columns, tells nothing.
     if outcome.score is None or outcome.score.max() <= max(best.score, outcome.score.min()):

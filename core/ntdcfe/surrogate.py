@@ -23,7 +23,7 @@ NOISE_OF_LABELS, NOISE_OF_SCORES, RIDGE, DRAWS = 0.7, 0.2, 0.1, 6
 # On larger series a regression from so few answers costs more than it tells.
 MOST_CELLS = 20_000
 # Cells that a rebuilt change may have beside what it keeps.
-MOST_ADDED = 200
+MOST_ADDED = 400
 # Units that stand for a limit where the settings take it away.
 UNLIMITED = 10.0
 

@@ -31,7 +31,8 @@ UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # The share of shrinks that take single cells back, each by bisection.
 SHARE_ALONE = 0.3
 # Shares of their reach that added cells are moved by: models of thresholds want little, linear ones all.
-AMPLITUDES = np.array([0.1, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0])  # all of it more often, until something else has won
+# All of it more often, until something else has won; of a row's few cells, little is never enough.
+AMPLITUDES, AMPLITUDES_OF_ROWS = np.array([0.1, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0]), np.array([0.5, 0.75, 1.0, 1.0])
 # Most units that a swapped feature is moved by.
 SWAP_STRENGTH = 3.0
 # Candidates that are moved off the boundary at the end.
@@ -142,10 +143,10 @@ def _race(search: Search, racing: list[Descent], surrogate: Surrogate, races: in
     share = 1.0 if wanted == 1 else min(1.0, (races + 1) / wanted)
     record = search.candidates.best_cost if races and wanted == 1 else np.inf
     beaten: list[Descent] = []
-    lap, known = 0, None
+    lap, known, every = 0, None, 3 if len(search.environment.original) > 1 else 2
     while racing and search.left(share):
-        # Answers of one call change the regression little: every third call is often enough.
-        if lap % 3 == 0 and surrogate.ready and search.settings.shape == "segments":
+        # Answers of one call change the regression of a series little: every third call is often enough.
+        if lap % every == 0 and surrogate.ready and search.settings.shape == "segments":
             known = promises(search.environment, surrogate.effects(search.rng))
         blocks = [descent.propose(search.batch_rows // len(racing), known) for descent in racing]
         outcome = yield from search.ask(np.concatenate(blocks))
@@ -216,7 +217,8 @@ class Descent:
         self._credit = np.ones(2)  # what shrinking and rebuilding won lately
         self._step = np.ones(base.size)  # the share of its change that each cell is next asked to give up alone
         self._alone = np.empty(0, int)
-        self._amplitude_credit = np.ones(len(AMPLITUDES))
+        self._amplitudes = AMPLITUDES if len(base) > 1 else AMPLITUDES_OF_ROWS
+        self._amplitude_credit = np.ones(len(self._amplitudes))
         self._amplitude = np.empty(0, int)
 
     def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
@@ -237,8 +239,8 @@ class Descent:
         self._amplitude = self._amplitude[:0]
         if known is not None:
             credit = self._amplitude_credit
-            self._amplitude = rng.choice(len(AMPLITUDES), n_rebuilt, p=credit / credit.sum())
-            amplitude = AMPLITUDES[self._amplitude]
+            self._amplitude = rng.choice(len(credit), n_rebuilt, p=credit / credit.sum())
+            amplitude = self._amplitudes[self._amplitude]
             blocks.append(rebuilt(self.search.environment, self.base, known, amplitude, rng))
         return np.concatenate(blocks)
 

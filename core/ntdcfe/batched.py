@@ -22,7 +22,10 @@ from ntdcfe.search import Answer, Asks, Search
 
 # Share of the budget for episodes once something is found; while nothing is, they get all of it.
 SHARE_FOR_EPISODES = 0.2
-# After a round without success the steps grow; after every second the reach does, too.
+# A policy that learns takes larger steps after one that succeeds in no episode; of labels that never change there is
+# no more to learn than that, so after a few of them the round is over.
+STEP_GROWTH, STEPS_IN_VAIN = 1.5, 3
+# After a round without success many features are moved further at once; after every second the reach grows, too.
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.
 PROBE_STRENGTH = 2.0
@@ -144,21 +147,21 @@ def _waves(n: int, n_steps: int, n_features: int, rng: np.random.Generator) -> N
 
 
 def episodes(search: Search, learner: Learner, free: bool) -> Asks:
-    """Rounds of episodes; steps, then reach, grow while nothing is found."""
+    """Rounds of episodes; while nothing is found, many features at once, and a reach that grows."""
     settings, candidates = search.settings, search.candidates
-    scale, fruitful, fruitless = 1.0, 0, 0
+    strength, fruitful, fruitless = PROBE_STRENGTH, 0, 0
     best = Best(search.environment.original, -np.inf)
     while fruitful < settings.updates:
         if not search.left(SHARE_FOR_EPISODES if len(candidates) and settings.refine else 1.0):
             break
-        yield from learner.play(scale)
+        yield from learner.play()
         if len(candidates):
             fruitful += 1
             continue
         fruitless += 1
-        scale *= GROWTH
+        strength *= GROWTH
         if free:
-            best = yield from many_at_once(search, PROBE_STRENGTH * scale, best)
+            best = yield from many_at_once(search, strength, best)
         if fruitless % ROUNDS_BEFORE_WIDENING == 0:
             search.environment.widen(WIDENING)
 
@@ -175,13 +178,14 @@ class Learner:
     def __init__(self, search: Search, policy: CompactPolicy) -> None:
         self.search = search
         self.policy = policy
+        self.scale = 1.0
         rate = search.settings.learning_rate
         # The logits have to learn within a few rounds; the network corrects them with care.
         network = [policy.shift, *policy.body.parameters()]
         groups: list[dict[str, Any]] = [{"params": [policy.base]}, {"params": network, "lr": rate / 10}]
         self.optimizer = torch.optim.Adam(groups, lr=rate, weight_decay=search.settings.weight_decay)
 
-    def play(self, scale: float) -> Asks:
+    def play(self) -> Asks:
         """One round: every episode acts until it is valid or out of interventions; then an update."""
         search, settings, environment = self.search, self.search.settings, self.search.environment
         n = min(settings.episodes, search.batch_rows)
@@ -192,7 +196,7 @@ class Learner:
             inputs = self.policy.inputs(states[alive])
             with torch.no_grad():
                 action = self.policy(inputs).sample(search.generator)
-            intervention = self.policy.intervention(action, scale * environment.units)
+            intervention = self.policy.intervention(action, self.scale * environment.units)
             proposals = environment.transition(states[alive], intervention, environment.discrete)
             outcome = yield from search.ask(proposals, states[alive])
             states[alive] = outcome.states
@@ -205,6 +209,10 @@ class Learner:
                 if settings.learn and not len(search.candidates):
                     self.update(inputs, action, reward)  # the score alone shows the way: no need to wait
             record.append((inputs, action, reward, alive))
+            if settings.learn and not len(search.candidates):
+                self.scale *= STEP_GROWTH  # so much for steps of this size
+                if outcome.score is None and t + 1 == STEPS_IN_VAIN:
+                    break
             alive = alive[~outcome.valid]
             if not len(alive):
                 break

@@ -45,7 +45,7 @@ class SearchSettings:
     on_violation: OnViolation = "cap"
     """A move out of bounds ends at the bound ("cap") or is not made ("discard")."""
     learn: bool = True
-    """Whether the policy learns; without, its actions stay random."""
+    """Whether the policy learns; without, its actions stay random and their size as it is."""
     refine: bool = True
     """Whether what the episodes found is shrunk."""
     batch_rows: int = 160

@@ -74,6 +74,7 @@ class Descent:
         self._amplitude_credit = np.ones(len(self._amplitudes))
         self._amplitude = np.empty(0, int)
         self._trial: Trial | None = None
+        self.kind = np.empty(0, int)  # of each state proposed last
 
     def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
         """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
@@ -94,23 +95,23 @@ class Descent:
             self._trial = self._exchanges.propose(self.base, n_exchanged, rng)
             blocks.append(self._trial.states)
         sizes = [len(blocks[0]), len(blocks[1]), len(self._amplitude), n_exchanged if self._trial else 0]
-        self._kind = np.repeat([UNION, SHRUNK, REBUILT, EXCHANGED], sizes)
+        self.kind = np.repeat([UNION, SHRUNK, REBUILT, EXCHANGED], sizes)
         return np.concatenate(blocks)
 
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what held one by one is tried together next."""
         better = outcome.valid & (outcome.cost < self.cost - 1e-9)
-        shrunk, rebuilt_ = (better[self._kind == kind] for kind in (SHRUNK, REBUILT))
+        shrunk, rebuilt_ = (better[self.kind == kind] for kind in (SHRUNK, REBUILT))
         self._step[self._alone[~shrunk[: len(self._alone)]]] /= 2
         np.add.at(self._amplitude_credit, self._amplitude[rebuilt_], 1)
         if self._exchanges is not None and self._trial is not None:
-            self._exchanges.learn(self._trial, outcome.valid[self._kind == EXCHANGED])
-        self._unions = self._joined(outcome, better & ((self._kind == SHRUNK) | (self._kind == EXCHANGED)))
+            self._exchanges.learn(self._trial, outcome.valid[self.kind == EXCHANGED])
+        self._unions = self._joined(outcome, better & ((self.kind == SHRUNK) | (self.kind == EXCHANGED)))
         self._credit = FORGETTING * self._credit + 0.02
         self.stale += 1
         if better.any():
             i = np.where(better, outcome.cost, np.inf).argmin()
-            gain, kind = 1 - float(outcome.cost[i]) / self.cost, self._kind[i]
+            gain, kind = 1 - float(outcome.cost[i]) / self.cost, self.kind[i]
             self._credit[max(kind, SHRUNK)] += 20 * gain
             if kind in (REBUILT, EXCHANGED):
                 self._step[:] = 1.0

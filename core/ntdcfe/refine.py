@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.descent import GAIN, Descent, scaled
+from ntdcfe.descent import EXCHANGED, GAIN, Descent, scaled
 from ntdcfe.exchange import Exchanges
 from ntdcfe.search import Answer, Asks, Outcome, Search
 from ntdcfe.surrogate import UNLIMITED, Surrogate, promises
@@ -144,14 +144,16 @@ def _race(search: Search, racing: list[Descent], learnt: Learnt, races: int) -> 
     share = 1.0 if wanted == 1 else min(1.0, (races + 1) / wanted)
     record = search.candidates.best_cost if races and wanted == 1 else np.inf
     beaten: list[Descent] = []
-    lap, known, every = 0, None, 3 if len(search.environment.original) > 1 else 2
+    lap, known, every = 0, None, 5 if len(search.environment.original) > 1 else 2
     while racing and search.left(share):
-        # Answers of one call change the regression of a series little: every third call is often enough.
+        # Answers of one call change the regression of a series little: every fifth call is often enough.
         if lap % every == 0 and learnt.surrogate.ready and search.settings.shape == "segments":
             known = promises(search.environment, learnt.surrogate.effects(search.rng))
         blocks = [descent.propose(search.batch_rows // len(racing), known) for descent in racing]
         outcome = yield from search.ask(np.concatenate(blocks))
-        learnt.surrogate.add(outcome.states, outcome.valid, outcome.score)
+        # What an exchange tells is of single cells, and remembered elsewhere.
+        told = np.concatenate([descent.kind != EXCHANGED for descent in racing])
+        learnt.surrogate.add(*_part(outcome, told)[:3])
         stop = np.cumsum([len(block) for block in blocks])
         for descent, block, end in zip(racing, blocks, stop, strict=True):
             descent.learn(_part(outcome, slice(end - len(block), end)))
@@ -179,6 +181,6 @@ def _settle(search: Search) -> Asks:
         search.candidates.replace(outcome.states[outcome.valid])
 
 
-def _part(outcome: Outcome, rows: slice) -> Outcome:
+def _part(outcome: Outcome, rows: slice | NDArray[np.bool_]) -> Outcome:
     score = None if outcome.score is None else outcome.score[rows]
     return Outcome(outcome.states[rows], outcome.valid[rows], score, outcome.cost[rows])

@@ -3,7 +3,8 @@
     python benchmarks/ablation.py --data DIR [--n 10] [--datasets ERing ...] [--seeds 0 1 2]
 
 For KNN and random forest of every dataset of the protocol, with labels and with probabilities:
-learning off and on (no refinement), then refinement on. Every arm may ask the same number of rows.
+learning off (the policy and the size of its steps stay as they start) and on, without refinement, then with it. Every
+arm may ask the same number of rows, and has the same probe, widening reach and moves of many features at once.
 Reported are means over samples and seeds of: success, rows to the first valid counterfactual (the
 whole budget where there is none), the cost (L1 + 0.3 L0) of the best one, and on how many datasets
 learning is ahead. Written to ``results/ablation.md`` and ``.csv``.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ntdcfe.constraints import Constraint, in_causal_order, orders
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.features import Continuous, Features
-from ntdcfe.proximity import Proximity, weighted_l1
+from ntdcfe.proximity import Proximity, distances, weighted_l1
 
 OnViolation = Literal["cap", "discard"]
 
@@ -247,11 +247,13 @@ class Environment:
 
     def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Both of states ``(n, K, F)``: `cost` ``(n,)`` is made of `sparsity` ``(n,)``."""
-        sparsity = self.sparsity(x)
         with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
-            if self._proximity is weighted_l1:
-                proximity = weighted_l1(self.original, x, self.weights / self.units, self.discrete)
+            if self._proximity is weighted_l1:  # one look at the cells for both
+                distance = distances(self.original, x, self.discrete)
+                sparsity = np.count_nonzero(distance, axis=1)
+                proximity: NDArray[np.float64] = distance @ np.tile(self.weights / self.units, len(self.original))
             else:
+                sparsity = self.sparsity(x)
                 proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
             return proximity + self.sparsity_weight * sparsity, sparsity
 

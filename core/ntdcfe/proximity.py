@@ -16,11 +16,16 @@ def weighted_l1(
     original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
+    return np.asarray(distances(original, x, discrete) @ np.tile(weights, len(original)))
+
+
+def distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:
+    """How far each cell of states ``(n, K, F)`` is from the original, 1 if discrete and not the same ``(n, K * F)``."""
     distance = x - original
     np.abs(distance, out=distance)  # in place: a second array of this size costs more than the sum
     if discrete.any():
         distance = np.where(discrete, distance != 0, distance)
-    return np.asarray(distance.reshape(len(distance), original.size) @ np.tile(weights, original.shape[0]))
+    return distance.reshape(len(distance), original.size)
 
 
 def reward(reached: NDArray[np.bool_], proximity: NDArray[np.float64], proximity_weight: float) -> NDArray[np.float64]:

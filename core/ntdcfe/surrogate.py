@@ -34,7 +34,7 @@ class Surrogate:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self._per_unit = (1 / environment.units).astype(np.float32)
-        self._changes = np.empty((0, environment.original.size), np.float32)  # in units
+        self._states: list[NDArray[Any]] = []  # of the latest batches
         self._answers = np.empty(0)
         self._noise = NOISE_OF_LABELS
         self._smoother = _smoother(len(environment.original))
@@ -50,22 +50,25 @@ class Surrogate:
         """Remember the answers about states ``(n, K, F)``; the oldest are forgotten."""
         if self.environment.original.size > MOST_CELLS:
             return
-        states, valid = states[-MEMORY:], valid[-MEMORY:]
-        score = None if score is None else score[-MEMORY:]
-        changes = np.subtract(states, self.environment.original, dtype=np.float32, casting="same_kind")
-        changes *= self._per_unit
         answers = np.where(valid, 1.0, -1.0) if score is None else np.clip(4 * (score - 0.5), -1, 1)
         self._noise = NOISE_OF_LABELS if score is None else NOISE_OF_SCORES
-        kept = MEMORY - len(states)
-        before = self._changes[max(0, len(self._changes) - kept) :]
-        self._changes = np.concatenate([before, changes.reshape(len(states), -1)])
         self._answers = np.concatenate([self._answers, answers])[-MEMORY:]
+        self._states.append(states)
+        while sum(map(len, self._states[1:])) >= MEMORY:
+            del self._states[0]
+
+    def _changes(self) -> NDArray[np.float32]:
+        """How the states remembered differ from the original, in units ``(n, K, F)``."""
+        states = np.concatenate(self._states)[-MEMORY:]
+        changes = np.subtract(states, self.environment.original, dtype=np.float32, casting="same_kind")
+        changes *= self._per_unit
+        return changes
 
     def effects(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """How much a unit of change in each cell moves the answer ``(DRAWS, K * F)``."""
-        cells = self._changes.reshape(-1, *self.environment.original.shape)
+        cells = self._changes()
         # Of a feature that no answer is about nothing can be told: most, where there are many.
-        features = np.flatnonzero(self._changes.any(0).reshape(cells.shape[1:]).any(0))
+        features = np.flatnonzero(cells.any(0).any(0))
         changes = cells[:, :, features]
         half = _smoothed(changes, self._half_smoother)
         gram = half @ half.T

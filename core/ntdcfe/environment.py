@@ -248,14 +248,14 @@ class Environment:
     def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Both of states ``(n, K, F)``: `cost` ``(n,)`` is made of `sparsity` ``(n,)``."""
         with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
-            if self._proximity is weighted_l1:  # one look at the cells for both
-                distance = distances(self.original, x, self.discrete)
-                sparsity = np.count_nonzero(distance, axis=1)
-                proximity: NDArray[np.float64] = distance @ np.tile(self.weights / self.units, len(self.original))
-            else:
+            if self._proximity is not weighted_l1:
                 sparsity = self.sparsity(x)
                 proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
-            return proximity + self.sparsity_weight * sparsity, sparsity
+                return proximity + self.sparsity_weight * sparsity, sparsity
+            distance = distances(self.original, x, self.discrete)  # one look at the cells for both
+            sparsity = np.count_nonzero(distance, axis=1)
+            per_cell = np.tile(self.weights / self.units, len(self.original))
+            return distance @ per_cell + self.sparsity_weight * sparsity, sparsity
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""

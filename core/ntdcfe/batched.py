@@ -23,8 +23,8 @@ from ntdcfe.search import Answer, Asks, Search
 # Share of the budget for episodes once something is found; while nothing is, they get all of it.
 SHARE_FOR_EPISODES = 0.2
 # A policy that learns takes larger steps after one that succeeds in no episode; of labels that never change there is
-# no more to learn than that, so after a few of them the round is over.
-STEP_GROWTH, STEPS_IN_VAIN = 1.5, 3
+# no more to learn than that, so after a few of them the round is over. Beyond the last size all steps end at a limit.
+STEP_GROWTH, LARGEST_STEP, STEPS_IN_VAIN = 1.5, 60.0, 3
 # After a round without success many features are moved further at once; after every second the reach grows, too.
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
 # Units that the probe shifts features by.
@@ -210,7 +210,7 @@ class Learner:
                     self.update(inputs, action, reward)  # the score alone shows the way: no need to wait
             record.append((inputs, action, reward, alive))
             if settings.learn and not len(search.candidates):
-                self.scale *= STEP_GROWTH  # so much for steps of this size
+                self.scale = min(LARGEST_STEP, STEP_GROWTH * self.scale)  # so much for steps of this size
                 if outcome.score is None and t + 1 == STEPS_IN_VAIN:
                     break
             alive = alive[~outcome.valid]

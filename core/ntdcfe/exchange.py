@@ -47,6 +47,11 @@ class Exchanges:
         self._units, self._weights = np.tile(environment.units, n_steps), np.tile(environment.weights, n_steps)
         self._discrete = np.tile(environment.discrete, n_steps)
 
+    @property
+    def possible(self) -> bool:
+        """Whether there are cells to take: numbers that may be moved."""
+        return len(self._free) > 0
+
     def propose(self, base: NDArray[Any], n: int, rng: np.random.Generator) -> Trial:
         """About n exchanges of changed cells of `base` ``(K, F)``, costly ones more often."""
         original, now, price = self.environment.original.ravel(), base.ravel(), self.environment.sparsity_weight

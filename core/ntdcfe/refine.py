@@ -44,7 +44,7 @@ def refine(search: Search) -> Asks:
     # A row of a table has few cells: those worth changing are found without. "to_end" knows no single cells.
     by_cell = len(search.environment.original) > 1 and search.settings.shape == "segments"
     exchanges = Exchanges(search.environment) if by_cell else None
-    learnt = Learnt(Surrogate(search.environment), exchanges)
+    learnt = Learnt(Surrogate(search.environment), exchanges if exchanges and exchanges.possible else None)
     races = barren = 0
     while search.left() and barren < BARREN:
         best = search.candidates.best_cost

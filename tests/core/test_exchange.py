@@ -63,3 +63,10 @@ def test_a_search_that_gains_nothing_goes_on():
     cf = NTDCFE(lambda X: (X > 1.0).all((1, 2)), Features.continuous(2, scale=1.0)).explain(np.zeros((6, 2)), True)
     assert cf.status == "found"
     assert cf.sparsity == 12
+
+
+def test_without_numbers_nothing_is_exchanged():
+    features = Features([Discrete([0.0, 1.0, 2.0])] * 3)
+    cf = NTDCFE(lambda X: X.sum((1, 2)) > 7, features).explain(np.zeros((12, 3)), True)
+    assert cf.status == "found"
+    assert cf.sparsity == 4

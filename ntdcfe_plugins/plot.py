@@ -231,7 +231,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
         axes[1].set_yscale("log")
         _plain_ticks(axes[1].yaxis)
         axes[1].legend(fontsize=9, frameon=False)
-    axes[1].set(ylabel="best proximity (L1)", title="nearest counterfactual so far")
+    axes[1].set(ylabel="best proximity (L1)", title="best counterfactual so far (by its cost)")
     for axis in axes:
         axis.set_xlabel("rows sent to the model")
         axis.title.set_fontsize(10)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ntdcfe.descent import EXCHANGED, GAIN, Descent, scaled
 from ntdcfe.exchange import Exchanges
 from ntdcfe.search import Answer, Asks, Outcome, Search
-from ntdcfe.surrogate import UNLIMITED, Surrogate, promises
+from ntdcfe.surrogate import MOST_CELLS, UNLIMITED, Surrogate, promises
 
 Descents: TypeAlias = Generator[NDArray[Any], Answer, list[Descent]]
 
@@ -41,10 +41,7 @@ def refine(search: Search) -> Asks:
     """Races of descents, by turns from other starts and from mixtures of what was reached; last, off the boundary."""
     yield from _extremes(search)
     starts = [entry.state for entry in search.candidates.niches()]
-    # A row of a table has few cells: those worth changing are found without. "to_end" knows no single cells.
-    by_cell = len(search.environment.original) > 1 and search.settings.shape == "segments"
-    exchanges = Exchanges(search.environment) if by_cell else None
-    learnt = Learnt(Surrogate(search.environment), exchanges if exchanges and exchanges.possible else None)
+    learnt = Learnt(Surrogate(search.environment), _exchanges(search))
     races = barren = 0
     while search.left() and barren < BARREN:
         best = search.candidates.best_cost
@@ -60,6 +57,16 @@ def refine(search: Search) -> Asks:
         races += 1
         barren = 0 if search.candidates.best_cost < best * (1 - GAIN) else barren + 1
     yield from _settle(search)
+
+
+def _exchanges(search: Search) -> Exchanges | None:
+    """None where single cells are not worth asking about."""
+    n_cells, n_steps = search.environment.original.size, len(search.environment.original)
+    # The few of a table's row are known by now, of very many none decides; "to_end" knows no single cells.
+    if n_steps == 1 or n_cells > MOST_CELLS or search.settings.shape == "to_end":
+        return None
+    exchanges = Exchanges(search.environment)
+    return exchanges if exchanges.possible else None
 
 
 def _extremes(search: Search) -> Asks:

@@ -279,7 +279,11 @@ def test_ctrl_c_returns_what_is_there(path):
         + "print([cf.status for cf in cfs].count('interrupted'))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(path)], env=_environment(), stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, str(path)],
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     assert process.stdout
     for _ in range(4):  # in the middle of the search, however slow the machine

@@ -17,11 +17,12 @@ from ntdcfe.exchange import Exchanges, Trial
 from ntdcfe.search import Outcome, Search
 from ntdcfe.surrogate import Promises, rebuilt
 
-# What is proposed; what held is tried together at no cost of the kinds that it came from.
+# Kinds of proposals; a union is of what held one by one the last time, and what it wins is counted as shrinking.
 KINDS = SHRUNK, REBUILT, EXCHANGED = 0, 1, 2
 UNION = -1
-# The share of each kind goes with what it won lately, within these limits.
-LEAST_SHARE, MOST_SHARE, FORGETTING = np.array([0.2, 0.2, 0.2]), np.array([1.0, 0.6, 0.6]), 0.8
+# The share of each kind goes with its credit, within these limits: with what it won lately, and a little for nothing.
+LEAST_SHARE, MOST_SHARE = np.array([0.2, 0.2, 0.2]), np.array([1.0, 0.6, 0.6])
+FORGETTING, CREDIT_FOR_GAIN, CREDIT_FOR_NOTHING = 0.8, 20.0, 0.02
 # A gain below this share of the cost is none.
 GAIN = 0.003
 # How many of what held one by one are tried together.
@@ -107,12 +108,12 @@ class Descent:
         if self._exchanges is not None and self._trial is not None:
             self._exchanges.learn(self._trial, outcome.valid[self.kind == EXCHANGED])
         self._unions = self._joined(outcome, better & ((self.kind == SHRUNK) | (self.kind == EXCHANGED)))
-        self._credit = FORGETTING * self._credit + 0.02
+        self._credit = FORGETTING * self._credit + CREDIT_FOR_NOTHING
         self.stale += 1
         if better.any():
             i = np.where(better, outcome.cost, np.inf).argmin()
             gain, kind = 1 - float(outcome.cost[i]) / self.cost, self.kind[i]
-            self._credit[max(kind, SHRUNK)] += 20 * gain
+            self._credit[max(kind, SHRUNK)] += CREDIT_FOR_GAIN * gain
             if kind in (REBUILT, EXCHANGED):
                 self._step[:] = 1.0
             if gain > GAIN:

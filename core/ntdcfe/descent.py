@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.environment import Environment
-from ntdcfe.exchange import Exchanges, Trial
+from ntdcfe.exchange import NOBODY, Exchanges, Trial
 from ntdcfe.search import Outcome, Search
 from ntdcfe.surrogate import Promises, rebuilt
 
@@ -21,7 +21,7 @@ from ntdcfe.surrogate import Promises, rebuilt
 KINDS = SHRUNK, REBUILT, EXCHANGED = 0, 1, 2
 UNION = -1
 # The share of each kind goes with its credit, within these limits: with what it won lately, and a little for nothing.
-LEAST_SHARE, MOST_SHARE = np.array([0.2, 0.2, 0.2]), np.array([1.0, 0.6, 0.6])
+LEAST_SHARE, MOST_SHARE = np.array([0.2, 0.2, 0.5]), np.array([1.0, 0.6, 0.6])
 FORGETTING, CREDIT_FOR_GAIN, CREDIT_FOR_NOTHING = 0.8, 20.0, 0.02
 # A gain below this share of the cost is none.
 GAIN = 0.003
@@ -29,6 +29,8 @@ GAIN = 0.003
 UNIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # The share of shrinks that take single cells back, each by bisection.
 SHARE_ALONE = 0.3
+# How many times as many other shrinks are made as asked about: some have been asked about before.
+SPARE = 1.5
 # Shares of their reach that added cells are moved by: models of thresholds want little, linear ones all.
 # All of it more often, until something else has won; of a row's few cells, little is never enough.
 AMPLITUDES, AMPLITUDES_OF_ROWS = np.array([0.1, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0]), np.array([0.5, 0.75, 1.0, 1.0])
@@ -71,14 +73,16 @@ class Descent:
         self._credit = np.ones(len(KINDS))  # what each kind of proposal won lately
         self._step = np.ones(base.size)  # the share of its change that each cell is next asked to give up alone
         self._alone = np.empty(0, int)
+        self._asked_of: NDArray[Any] | None = None
         self._amplitudes = AMPLITUDES if len(base) > 1 else AMPLITUDES_OF_ROWS
         self._amplitude_credit = np.ones(len(self._amplitudes))
         self._amplitude = np.empty(0, int)
         self._trial: Trial | None = None
+        self._crowds = NOBODY  # exchanges under way
         self.kind = np.empty(0, int)  # of each state proposed last
 
-    def propose(self, n: int, known: Promises | None) -> NDArray[Any]:
-        """About n states to ask about next ``(n, K, F)``, rebuilt ones among them if promises are known."""
+    def propose(self, n: int, known: Promises | None) -> list[NDArray[Any]]:
+        """About n states to ask about next, in blocks ``(m, K, F)``, rebuilt ones among them if promises are known."""
         rng = self.search.rng
         room = max(4, n - len(self._unions))
         possible = np.array([True, known is not None, self._exchanges is not None])
@@ -93,11 +97,16 @@ class Descent:
             amplitude = self._amplitudes[self._amplitude]
             blocks.append(rebuilt(self.search.environment, self.base, known, amplitude, rng))
         if self._exchanges is not None and n_exchanged:
-            self._trial = self._exchanges.propose(self.base, n_exchanged, rng)
+            self._trial = self._exchanges.propose(self.base, n_exchanged, self._crowds, rng)
             blocks.append(self._trial.states)
-        sizes = [len(blocks[0]), len(blocks[1]), len(self._amplitude), n_exchanged if self._trial else 0]
+        sizes = [len(blocks[0]), len(blocks[1]), len(self._amplitude), len(self._trial.states) if self._trial else 0]
         self.kind = np.repeat([UNION, SHRUNK, REBUILT, EXCHANGED], sizes)
-        return np.concatenate(blocks)
+        return blocks
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether rebuilt changes have won their share lately."""
+        return bool(self._credit[REBUILT] > LEAST_SHARE[REBUILT] * self._credit.sum())
 
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what held one by one is tried together next."""
@@ -106,7 +115,8 @@ class Descent:
         self._step[self._alone[~shrunk[: len(self._alone)]]] /= 2
         np.add.at(self._amplitude_credit, self._amplitude[rebuilt_], 1)
         if self._exchanges is not None and self._trial is not None:
-            self._exchanges.learn(self._trial, outcome.valid[self.kind == EXCHANGED])
+            at = self.kind == EXCHANGED
+            self._crowds = self._exchanges.learn(self._trial, outcome.valid[at], better[at])
         self._unions = self._joined(outcome, better & ((self.kind == SHRUNK) | (self.kind == EXCHANGED)))
         self._credit = FORGETTING * self._credit + CREDIT_FOR_NOTHING
         self.stale += 1
@@ -126,7 +136,19 @@ class Descent:
         if self.search.settings.shape == "to_end":
             return _suffix_shrinks(self._cells, shape, n, rng)
         single = self._singles(int(n * SHARE_ALONE))
-        return np.concatenate([single, _shrinks(self._cells, shape, n - len(single), rng)])
+        ratio = _shrinks(self._cells, shape, int((n - len(single)) * SPARE), rng)
+        return np.concatenate([single, self._unasked(ratio, n - len(single))])
+
+    def _unasked(self, ratio: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+        """The first n rows of `ratio` ``(m, cells)`` that have not been asked about since the last move."""
+        if self._asked_of is not self.base:
+            self._asked_of, self._asked = self.base, np.empty(0)
+            self._mark = self.search.rng.random(len(self._cells))
+        marks = ratio @ self._mark
+        _, first = np.unique(marks, return_index=True)
+        new = np.sort(first[~np.isin(marks[first], self._asked)])[:n]
+        self._asked = np.concatenate([self._asked, marks[new]])
+        return ratio[new]
 
     def _times(self, ratio: NDArray[np.float64]) -> NDArray[Any]:
         """The change with its cells multiplied by `ratio` ``(n, cells)``: states ``(n, K, F)``."""

@@ -174,7 +174,8 @@ class Environment:
         A proposal that cannot be made to obey falls back on `previous`, the original if not given.
         """
         if self._plain:
-            return np.clip(proposals, self.low, self.high).astype(self.dtype, copy=False)
+            x = np.maximum(proposals, self.low)  # half the time of np.clip
+            return np.minimum(x, self.high, out=x).astype(self.dtype, copy=False)
         x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
         x = self._onto_grid(x)
         allowed = self._into_order(self._into_range(x))
@@ -253,14 +254,21 @@ class Environment:
                 proximity = self._proximity(self.original / self.units, x / self.units, self.weights, self.discrete)
                 return proximity + self.sparsity_weight * sparsity, sparsity
             distance = distances(self.original, x, self.discrete)  # one look at the cells for both
-            sparsity = np.count_nonzero(distance, axis=1)
-            per_cell = np.tile(self.weights / self.units, len(self.original))
-            return distance @ per_cell + self.sparsity_weight * sparsity, sparsity
+            sparsity = _count(distance != 0)
+            return distance @ self.per_cell(self.weights / self.units) + self.sparsity_weight * sparsity, sparsity
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
-        # One axis: counting over two is slow.
-        return np.count_nonzero((x != self.original).reshape(len(x), self.original.size), axis=1)
+        return _count((x != self.original).reshape(len(x), self.original.size))
+
+    def per_cell(self, per_feature: NDArray[Any]) -> NDArray[Any]:
+        """One value a feature ``(F,)`` as one a cell ``(K * F,)``."""
+        return np.tile(per_feature, len(self.original))
+
+
+def _count(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many are true in each row ``(n, m)``; np.count_nonzero takes twice the time."""
+    return np.add.reduce(marks, axis=1, dtype=np.int32).astype(np.int64)
 
 
 def stand_ins(state: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from ntdcfe.surrogate import MOST_CELLS, UNLIMITED, Surrogate, promises
 Descents: TypeAlias = Generator[NDArray[Any], Answer, list[Descent]]
 
 # Descents that race, and the calls after which the slower half of them goes.
-RACERS, LAP = 4, 5
+RACERS, LAP = 4, 4
 # A descent ends after so many calls without a gain.
 PATIENCE = 8
 # Refinement ends after so many races without a gain.
@@ -154,16 +154,19 @@ def _race(search: Search, racing: list[Descent], learnt: Learnt, races: int) -> 
     lap, known, every = 0, None, 5 if len(search.environment.original) > 1 else 2
     while racing and search.left(share):
         # Answers of one call change the regression of a series little: every fifth call is often enough.
+        # Where nobody has won by it lately, it is tried that often, too, and not in between.
         if lap % every == 0 and learnt.surrogate.ready and search.settings.shape == "segments":
             known = promises(search.environment, learnt.surrogate.effects(search.rng))
-        blocks = [descent.propose(search.batch_rows // len(racing), known) for descent in racing]
+        elif not any(descent.rebuilds for descent in racing):
+            known = None
+        blocks = [block for descent in racing for block in descent.propose(search.batch_rows // len(racing), known)]
         outcome = yield from search.ask(np.concatenate(blocks))
         # What an exchange tells is of single cells, and remembered elsewhere.
         told = np.concatenate([descent.kind != EXCHANGED for descent in racing])
         learnt.surrogate.add(*_part(outcome, told)[:3])
-        stop = np.cumsum([len(block) for block in blocks])
-        for descent, block, end in zip(racing, blocks, stop, strict=True):
-            descent.learn(_part(outcome, slice(end - len(block), end)))
+        stop = np.cumsum([len(descent.kind) for descent in racing])
+        for descent, end in zip(racing, stop, strict=True):
+            descent.learn(_part(outcome, slice(end - len(descent.kind), end)))
         lap += 1
         racing = sorted((d for d in racing if d.stale < PATIENCE), key=lambda descent: descent.cost)
         if racing and lap % LAP == 0:

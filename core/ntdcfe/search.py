@@ -35,6 +35,8 @@ class Answer(NamedTuple):
 
     def padded(self, n: int) -> Answer:
         """The same about n states: those that follow were not reached."""
+        if n == len(self.reached):
+            return self
         missing = (0, n - len(self.reached))
         return Answer(np.pad(self.reached, missing), None if self.score is None else np.pad(self.score, missing))
 
@@ -69,6 +71,8 @@ class Search:
     seed: int
     n_queries: int = 0
     n_calls: int = 0
+    n_proposed: int = 0
+    """Rows if none had been asked twice."""
     n_batches: int = 0
     """Calls if none had to be split."""
     first_found: int | None = None
@@ -83,14 +87,15 @@ class Search:
 
     @property
     def batch_rows(self) -> int:
-        """Rows in a batch: as set, fewer where the budget allows more calls than rows for them, or memory is short."""
+        """Rows in a batch: as set, fewer where the rows left have to last for the calls left, or memory is short."""
         return int(min(self._affordable_rows, max(16, VALUES_IN_A_BATCH // self.environment.original.size)))
 
     @property
     def _affordable_rows(self) -> float:
         settings = self.settings
-        affordable = (settings.max_queries or np.inf) // (settings.max_calls or np.inf) or np.inf
-        return min(settings.batch_rows, max(16, affordable))
+        rows = (settings.max_queries or np.inf) - self.n_proposed
+        calls = max(1.0, (settings.max_calls or np.inf) - self.n_batches)
+        return min(settings.batch_rows, max(16, rows // calls or np.inf))
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
@@ -112,6 +117,7 @@ class Search:
         Those that cannot be made to obey are `previous` again, the original if not given.
         """
         states = self.environment.project(proposals, previous)
+        self.n_proposed += len(states)
         answer = yield states
         return self.keep(states, answer)
 

@@ -18,7 +18,7 @@ class SearchSettings:
     """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 60
+    max_calls: int | None = 75
     """Most batches a batched search plans with (twice that where large series make them small); None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""

@@ -113,7 +113,7 @@ class Promises(NamedTuple):
 
 def promises(environment: Environment, effects: NDArray[np.float32]) -> Promises:
     """What continuous cells that may be moved promise; others nothing."""
-    units, weights = _flat(environment, environment.units), _flat(environment, environment.weights)
+    units, weights = environment.per_cell(environment.units), environment.per_cell(environment.weights)
     original = environment.original.ravel()
     free = (environment.movable & ~environment.discrete).ravel()
     up = np.where(free, np.minimum((environment.high.ravel() - original) / units, UNLIMITED), 0).astype(np.float32)
@@ -146,7 +146,7 @@ def rebuilt(
     change = (base - environment.original).ravel()
     cells = np.flatnonzero(change)
     change = change[cells]
-    units, weights = (_flat(environment, values)[cells] for values in (environment.units, environment.weights))
+    units, weights = (environment.per_cell(values)[cells] for values in (environment.units, environment.weights))
 
     # What each changed cell gives for its cost now, and its place among them.
     held = known.effects[:, cells] * (change / units)
@@ -157,7 +157,7 @@ def rebuilt(
     amplitude = amplitude[:, None]
     draw = rng.integers(0, len(held), n)
     kept = rank[draw] < (rng.choice([0.0, 0.3, 0.6, 0.8, 0.9], n) * len(cells))[:, None]
-    kept |= _flat(environment, environment.discrete)[cells]
+    kept |= environment.per_cell(environment.discrete)[cells]
     goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice([0.9, 1.0, 1.1, 1.3, 1.6, 2.2], n)
     missing = goal - (held[draw] * kept).sum(1)
 
@@ -174,8 +174,3 @@ def rebuilt(
     rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
     rows[:, cells] += np.where(kept, change, 0.0)
     return rows.reshape(n, *environment.original.shape)
-
-
-def _flat(environment: Environment, per_feature: NDArray[Any]) -> NDArray[Any]:
-    """One value a feature ``(F,)`` as one a cell ``(K * F,)``."""
-    return np.tile(per_feature, len(environment.original))

@@ -23,6 +23,8 @@ UNION = -1
 # The share of each kind goes with its credit, within these limits: with what it won lately, and a little for nothing.
 LEAST_SHARE, MOST_SHARE = np.array([0.2, 0.2, 0.5]), np.array([1.0, 0.6, 0.6])
 FORGETTING, CREDIT_FOR_GAIN, CREDIT_FOR_NOTHING = 0.8, 20.0, 0.02
+# More credit than this is not for nothing.
+WON_LATELY = 1.5 * CREDIT_FOR_NOTHING / (1 - FORGETTING)
 # A gain below this share of the cost is none.
 GAIN = 0.003
 # How many of what held one by one are tried together.
@@ -105,8 +107,9 @@ class Descent:
 
     @property
     def rebuilds(self) -> bool:
-        """Whether rebuilt changes have won their share lately."""
-        return bool(self._credit[REBUILT] > LEAST_SHARE[REBUILT] * self._credit.sum())
+        """Whether rebuilt changes have won lately, and their share."""
+        of_all = LEAST_SHARE[REBUILT] * self._credit.sum()
+        return bool(self._credit[REBUILT] > max(WON_LATELY, of_all))
 
     def learn(self, outcome: Outcome) -> None:
         """Move to the best of what was proposed; what held one by one is tried together next."""

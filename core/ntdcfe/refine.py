@@ -151,13 +151,15 @@ def _race(search: Search, racing: list[Descent], learnt: Learnt, races: int) -> 
     share = 1.0 if wanted == 1 else min(1.0, (races + 1) / wanted)
     record = search.candidates.best_cost if races and wanted == 1 else np.inf
     beaten: list[Descent] = []
-    lap, known, every = 0, None, 5 if len(search.environment.original) > 1 else 2
+    lap, known = 0, None
+    often, seldom = (5, 10) if len(search.environment.original) > 1 else (2, 2)
     while racing and search.left(share):
         # Answers of one call change the regression of a series little: every fifth call is often enough.
-        # Where nobody has won by it lately, it is tried that often, too, and not in between.
-        if lap % every == 0 and learnt.surrogate.ready and search.settings.shape == "segments":
+        # Where nobody has won by it lately, it is tried every tenth, and not in between.
+        wins = any(descent.rebuilds for descent in racing)
+        if lap % (often if wins else seldom) == 0 and learnt.surrogate.ready and search.settings.shape == "segments":
             known = promises(search.environment, learnt.surrogate.effects(search.rng))
-        elif not any(descent.rebuilds for descent in racing):
+        elif not wins:
             known = None
         blocks = [block for descent in racing for block in descent.propose(search.batch_rows // len(racing), known)]
         outcome = yield from search.ask(np.concatenate(blocks))

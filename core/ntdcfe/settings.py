@@ -18,7 +18,7 @@ class SearchSettings:
     """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 75
+    max_calls: int | None = 80
     """Most batches a batched search plans with (twice that where large series make them small); None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
@@ -34,13 +34,13 @@ class SearchSettings:
     """How often an answer is asked again before it is handed out; twice as often if the model contradicts itself."""
     n_counterfactuals: int = 1
     """How many counterfactuals, differing in what they change, are wanted."""
-    sparsity_weight: float = 0.1
+    sparsity_weight: float = 0.05
     """What a changed cell costs beside its proximity in units."""
     shape: Literal["segments", "to_end"] = "segments"
     """Whether changes may be any segments, or hold from a step to the end as in the paper."""
     reach: float | None = 2.75
     """Units beyond the span of its own values that a feature without bounds may go; None for no limit."""
-    margin: float = 0.003
+    margin: float = 0.002
     """How much further than the boundary the answer goes, as a share of the change, where it can."""
     on_violation: OnViolation = "cap"
     """A move out of bounds ends at the bound ("cap") or is not made ("discard")."""

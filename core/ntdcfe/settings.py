@@ -34,7 +34,7 @@ class SearchSettings:
     """How often an answer is asked again before it is handed out; twice as often if the model contradicts itself."""
     n_counterfactuals: int = 1
     """How many counterfactuals, differing in what they change, are wanted."""
-    sparsity_weight: float = 0.05
+    sparsity_weight: float = 0.03
     """What a changed cell costs beside its proximity in units."""
     shape: Literal["segments", "to_end"] = "segments"
     """Whether changes may be any segments, or hold from a step to the end as in the paper."""

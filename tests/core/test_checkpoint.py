@@ -156,7 +156,7 @@ def test_damage_in_the_middle_is_named(path):
         ({"target": Target.probability(1, 0.7)}, "target was"),
         ({"seed": 3}, "seed was 0 and is 3"),
         ({"settings": replace(SMALL, max_queries=200)}, "max_queries was 400 and is 200"),
-        ({"settings": replace(SMALL, sparsity_weight=0.5)}, "sparsity_weight was 0.1 and is 0.5"),
+        ({"settings": replace(SMALL, sparsity_weight=0.5)}, f"sparsity_weight was {SMALL.sparsity_weight} and is 0.5"),
         ({"features": Features.continuous(3, scale=2.0)}, "feature 'feature 0' was"),
         ({"constraints": [Causal(2, 0, abs)]}, "constraints was"),
     ],

@@ -91,17 +91,18 @@ class Search:
         return int(min(self._affordable_rows, max(16, VALUES_IN_A_BATCH // self.environment.original.size)))
 
     @property
-    def _affordable_rows(self) -> float:
+    def _affordable_rows(self) -> int:
         settings = self.settings
-        rows = (settings.max_queries or np.inf) - self.n_proposed
-        calls = max(1.0, (settings.max_calls or np.inf) - self.n_batches)
-        return min(settings.batch_rows, max(16, rows // calls or np.inf))
+        if settings.max_queries is None or settings.max_calls is None:
+            return settings.batch_rows
+        rows, calls = settings.max_queries - self.n_proposed, max(1, settings.max_calls - self.n_batches)
+        return min(settings.batch_rows, max(16, rows // calls))
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
-        # Where memory is short, up to twice as many smaller batches make up for it.
-        calls *= min(2.0, self._affordable_rows / self.batch_rows)
+        # Where memory is short, up to half as many smaller batches again make up for it.
+        calls *= min(1.5, self._affordable_rows / self.batch_rows)
         # Two calls are set aside: for the step off the boundary, and for the last check.
         return self.n_queries < share * rows and self.n_batches < share * (calls - 2)
 

@@ -99,3 +99,33 @@ def test_the_best_is_built_upon_if_there_is_one():
     assert told(lambda n: None)[1] is nothing
     states, best = told(lambda n: np.arange(n) / (2 * n))
     np.testing.assert_array_equal(best.state, states[-1])
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_queries": None}, {"max_calls": None}, {"max_queries": None, "max_calls": None}]
+)
+def test_without_a_limit_batches_are_as_set(limits):
+    settings = SearchSettings(batch_rows=100, max_seconds=0.5, **limits)
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return (X > 1.0).sum((1, 2)) > 4
+
+    NTDCFE(model, settings=settings).explain(np.zeros((8, 2)), True)
+    assert sizes[1] == 100
+
+
+def test_rows_that_were_not_needed_early_make_later_batches_larger():
+    settings = SearchSettings(max_queries=4000, max_calls=50, episodes=20)
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return (X > 1.0).sum((1, 2)) > 4
+
+    cf = NTDCFE(model, settings=settings).explain(np.zeros((8, 2)), True)
+    assert sizes[1] == 4000 // 49  # one call was the first look
+    assert max(sizes) > 85
+    assert cf.n_queries <= 4000
+    assert cf.n_calls <= 50

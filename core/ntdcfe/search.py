@@ -95,7 +95,9 @@ class Search:
         settings = self.settings
         if settings.max_queries is None or settings.max_calls is None:
             return settings.batch_rows
-        rows, calls = settings.max_queries - self.n_proposed, max(1, settings.max_calls - self.n_batches)
+        rows, calls = settings.max_queries, settings.max_calls
+        if len(self.environment.original) > 1:  # a row of a table has few cells: what is not needed is not asked
+            rows, calls = rows - self.n_proposed, max(1, calls - self.n_batches)
         return min(settings.batch_rows, max(16, rows // calls))
 
     def left(self, share: float = 1.0) -> bool:

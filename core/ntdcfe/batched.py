@@ -27,6 +27,8 @@ SHARE_FOR_EPISODES = 0.2
 STEP_GROWTH, LARGEST_STEP, STEPS_IN_VAIN = 1.5, 60.0, 3
 # After a round without success many features are moved further at once; after every second the reach grows, too.
 GROWTH, ROUNDS_BEFORE_WIDENING, WIDENING = 1.5, 2, 2.0
+# What was hard to find and is the only one of its kind may lead nowhere: so many batches more look for another start.
+MORE_STARTS = 4
 # Units that the probe shifts features by.
 PROBE_STRENGTH = 2.0
 # Of many features at once, the shares that are stretched about their mean, and by what, or made to swing rather
@@ -157,6 +159,9 @@ def episodes(search: Search, learner: Learner, free: bool) -> Asks:
         yield from learner.play()
         if len(candidates):
             fruitful += 1
+            for _ in range(MORE_STARTS if free and fruitless else 0):
+                if len(candidates.niches()) == 1:
+                    yield from many_at_once(search, strength, best)
             continue
         fruitless += 1
         strength *= GROWTH

@@ -103,8 +103,8 @@ class Search:
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
-        # Where memory is short, up to half as many smaller batches again make up for it.
-        calls *= min(1.5, self._affordable_rows / self.batch_rows)
+        # Where memory is short, up to 1.4 times as many smaller batches make up for it.
+        calls *= min(1.4, self._affordable_rows / self.batch_rows)
         # Two calls are set aside: for the step off the boundary, and for the last check.
         return self.n_queries < share * rows and self.n_batches < share * (calls - 2)
 

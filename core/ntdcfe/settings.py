@@ -19,7 +19,7 @@ class SearchSettings:
     max_queries: int | None = 10_000
     """Most rows sent to the model for one instance; None for no limit."""
     max_calls: int | None = 80
-    """Most batches a batched search plans with (1.5 times that if large series make them small); None for no limit."""
+    """Most batches a batched search plans with (1.4 times that if large series make them small); None for no limit."""
     max_seconds: float | None = None
     """Most seconds spent on one call of explain or explain_batch; None for no limit."""
     max_batch_size: int | None = None

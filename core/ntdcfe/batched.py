@@ -160,7 +160,7 @@ def episodes(search: Search, learner: Learner, free: bool) -> Asks:
         if len(candidates):
             fruitful += 1
             for _ in range(MORE_STARTS if free and fruitless else 0):
-                if len(candidates.niches()) == 1:
+                if len(candidates.niches()) == 1 and search.left():
                     yield from many_at_once(search, strength, best)
             continue
         fruitless += 1

@@ -20,7 +20,7 @@ COUNTS, CHANCES = np.array([1, 2, 3]), np.array([0.6, 0.25, 0.15])
 # How many times as many are taken at first; what pays most is taken most.
 CROWDS = np.array([1, 4, 16, 64])
 # Most cells of a crowd; and the share of all moves that it may take.
-MOST, MOST_OF_MOVES = 64, 0.25
+MOST, MOST_OF_MOVES = int(CROWDS[-1]), 0.25
 # The share of the price of the cell given up that those taken for it may cost in the end.
 LEAST_SHARE, MOST_SHARE = 0.1, 0.95
 # How often a crowd is halved in a batch; after so many batches in vain it is given up.

@@ -20,6 +20,8 @@ from ntdcfe.settings import SearchSettings
 
 # Bounds the memory of a batch: at 144 x 963 it has 57 rows.
 VALUES_IN_A_BATCH = 8_000_000
+# Where that makes batches small, up to so many times as many of them make up for it.
+MORE_BATCHES = 1.4
 # How many of one batch are kept: the next will have better.
 MOST_OF_A_BATCH = 8
 
@@ -103,8 +105,7 @@ class Search:
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the rows and calls is used up."""
         rows, calls = self.settings.max_queries or np.inf, self.settings.max_calls or np.inf
-        # Where memory is short, up to 1.4 times as many smaller batches make up for it.
-        calls *= min(1.4, self._affordable_rows / self.batch_rows)
+        calls *= min(MORE_BATCHES, self._affordable_rows / self.batch_rows)
         # Two calls are set aside: for the step off the boundary, and for the last check.
         return self.n_queries < share * rows and self.n_batches < share * (calls - 2)
 

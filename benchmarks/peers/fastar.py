@@ -32,7 +32,9 @@ class Net(torch.nn.Module):
 
     def __init__(self, n_cells: int) -> None:
         super().__init__()
-        self.body = torch.nn.Sequential(torch.nn.Linear(n_cells, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
+        self.body = torch.nn.Sequential(
+            torch.nn.Linear(n_cells, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()
+        )
         self.policy = torch.nn.Linear(64, 2 * n_cells)
         self.value = torch.nn.Linear(64, 1)
 
@@ -101,7 +103,9 @@ class FastAR:
             after = self._moved(rows, actions.numpy())
             reached = self.predict_proba(after)[:, 1] > 0.5
             reward = REACHED * reached - STEP_COST - DISTANCE_COST * self._distance(after) / np.sqrt(rows.shape[1])
-            steps.append((rows, actions.numpy(), policy.log_prob(actions).numpy(), values.numpy(), reward, reached, alive))
+            steps.append(
+                (rows, actions.numpy(), policy.log_prob(actions).numpy(), values.numpy(), reward, reached, alive)
+            )
             alive = alive & ~reached
             rows = after
             if not alive.any():
@@ -112,7 +116,15 @@ class FastAR:
             delta = reward + GAMMA * following * more - value
             advantage = delta + GAMMA * LAMBDA * more * advantage
             following = value
-            taken.append((state[was_alive], action[was_alive], log_prob[was_alive], advantage[was_alive], (advantage + value)[was_alive]))
+            taken.append(
+                (
+                    state[was_alive],
+                    action[was_alive],
+                    log_prob[was_alive],
+                    advantage[was_alive],
+                    (advantage + value)[was_alive],
+                )
+            )
         return tuple(torch.tensor(np.concatenate(part)) for part in zip(*taken, strict=True))
 
     def _update(

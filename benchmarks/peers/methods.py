@@ -107,7 +107,9 @@ def cfrl(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     torch.manual_seed(SEED)
     flat = case.X.reshape(len(case.X), -1).astype(np.float32)
     cells, latent = flat.shape[1], 32
-    encoder = torch.nn.Sequential(torch.nn.Linear(cells, 128), torch.nn.ReLU(), torch.nn.Linear(128, latent), torch.nn.Tanh())
+    encoder = torch.nn.Sequential(
+        torch.nn.Linear(cells, 128), torch.nn.ReLU(), torch.nn.Linear(128, latent), torch.nn.Tanh()
+    )
     decoder = torch.nn.Sequential(torch.nn.Linear(latent, 128), torch.nn.ReLU(), torch.nn.Linear(128, cells))
     optimiser = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-3)
     rows = torch.tensor(flat)

@@ -64,7 +64,9 @@ def alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, previous)
 
 
-def run_case(name: str, case: Case, todo: list[int], max_seconds: float, fit_seconds: float) -> Iterator[dict[str, Any]]:
+def run_case(
+    name: str, case: Case, todo: list[int], max_seconds: float, fit_seconds: float
+) -> Iterator[dict[str, Any]]:
     """Explain those samples of a case with one method."""
     method = METHODS[name]
     fits: dict[str, Cost] = {}

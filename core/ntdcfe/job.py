@@ -8,10 +8,12 @@ before it believes.
 from __future__ import annotations
 
 import math
+import traceback
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -453,7 +455,10 @@ def _check_numbers(outcomes: NDArray[Any]) -> None:
 
 
 def _wrapped(cause: Exception) -> PredictorError:
-    error = PredictorError(f"a function that the search was given raised {type(cause).__name__}: {cause}")
+    # Whether a function that the search was given is at fault, or the search itself, shows in the place.
+    frames = traceback.extract_tb(cause.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
     error.__cause__ = cause
     return error
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,6 +146,8 @@ def test_other_functions_may_fail_as_well():
     assert cf.found
     assert cf.status == "model_failed"
     assert "detector is out of order" in str(cf.cause)
+    assert "not in the model" in str(cf.cause)
+    assert f"in {Path(__file__).name}, line" in str(cf.cause)  # whose fault it is
     assert isinstance(cf.cause.__cause__, RuntimeError)
 
 

@@ -15,12 +15,13 @@ from ntdcfe.counterfactual import Counterfactual, counterfactual
 from ntdcfe.driver import Driver
 from ntdcfe.errors import NTDCFEError, PredictorError
 from ntdcfe.features import Features
-from ntdcfe.job import Job, one_torch_thread
+from ntdcfe.job import Job
 from ntdcfe.parallel import AT_ONCE, Halt, in_parallel
 from ntdcfe.plain import plain, plain_features
 from ntdcfe.predictor import Predictor
 from ntdcfe.settings import SearchSettings
 from ntdcfe.target import Target
+from ntdcfe.threads import one_thread
 
 if TYPE_CHECKING:
     from ntdcfe.explainer import NTDCFE
@@ -130,7 +131,7 @@ class Batch:
         until = None if limit is None else time.time() + limit
         work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
         # On threads the number is everybody's, on processes each sets its own.
-        with one_torch_thread():
+        with one_thread():
             try:
                 for group, results in in_parallel(
                     work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
@@ -185,7 +186,7 @@ class _Work:
         settings = self.settings
         if self.until is not None:
             settings = replace(settings, max_seconds=max(1e-9, self.until - time.time()))
-        with one_torch_thread(), self.halt:
+        with one_thread(), self.halt:
             batch = Batch(self.explainer, X, targets, settings, self.features)
             batch.driver.halt = self.halt
             batch.driver.interrupted = self.halt.requested

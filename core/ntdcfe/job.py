@@ -10,20 +10,19 @@ from __future__ import annotations
 import math
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.predictor import Prediction
 from ntdcfe.search import Answer, Asks, Search
 from ntdcfe.target import Target
+from ntdcfe.threads import one_thread
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
 Phase = Literal["look", "search", "check", "done"]
@@ -158,7 +157,7 @@ class Job:
         assert self._talk is not None
         try:
             # What is near the largest number there is goes to infinity, and is too far.
-            with one_torch_thread(), np.errstate(over="ignore", invalid="ignore"):
+            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
                 self.n_needed = 0
                 self.pending = move(self._talk)
                 self.n_needed = self.n_needed or len(self.pending)
@@ -461,17 +460,3 @@ def _wrapped(cause: Exception) -> PredictorError:
     error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
     error.__cause__ = cause
     return error
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Small networks are faster on one thread, and sums do not depend on how many there are."""
-    before = torch.get_num_threads()
-    if before == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

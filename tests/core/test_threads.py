@@ -1,0 +1,74 @@
+"""The number of threads of the machine's libraries decides nothing."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from ntdcfe.threads import cholesky, one_thread, product, solve
+
+SEARCH = """
+import hashlib
+import numpy as np
+from ntdcfe import NTDCFE, SearchSettings
+
+x, weight = np.random.default_rng(0).normal(size=(2, 65, 24))
+asked = hashlib.sha256()
+
+def model(X):
+    asked.update(X.tobytes())
+    return ((X * weight).sum(2).sum(1) > 100).astype(int)
+
+print(NTDCFE(model).explain(x, 1).n_calls, asked.hexdigest())
+"""
+
+
+def questions(n_threads):
+    """What a search asks, in a process whose libraries have so many threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    done = subprocess.run(
+        [sys.executable, "-c", SEARCH],
+        env=os.environ | dict.fromkeys(names, str(n_threads)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_search_asks_the_same_on_any_number_of_threads():
+    alone = questions(1)
+    assert int(alone.split()[0]) > 20
+    assert questions(2) == alone
+
+
+def test_one_thread_gives_back_the_others():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("left", "right"), [("f4", "f4"), ("f4", "f8"), ("f8", "f8")])
+def test_products_are_those_of_numpy(left, right):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(5, 4)).astype(left), rng.normal(size=(4, 3)).astype(right)
+    b.flags.writeable = False
+    for one, other in ((a, b), (a[::-1], b[:, 0]), (a, np.stack([b, b])), (a[:0], b)):
+        ours = product(one, other)
+        assert ours.dtype == (one @ other).dtype
+        np.testing.assert_allclose(ours, one @ other, rtol=1e-5)
+
+
+def test_roots_and_solutions():
+    a = np.array([[4.0, 2.0], [2.0, 3.0]])
+    root = cholesky(a)
+    np.testing.assert_allclose(root @ root.T, a)
+    np.testing.assert_allclose(a @ solve(a, np.eye(2)), np.eye(2), atol=1e-12)

@@ -24,6 +24,7 @@ from ntdcfe.plain import (
 )
 from ntdcfe.predictor import Prediction
 from ntdcfe.search import Update
+from ntdcfe.threads import one_thread
 
 
 class Change(NamedTuple):
@@ -224,6 +225,7 @@ _PLAIN = [
 ]
 
 
+@one_thread()
 def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
     """What a finished job amounts to, for the `original` as the user gave it."""
     environment, search = job.search.environment, job.search

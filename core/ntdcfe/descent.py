@@ -16,7 +16,6 @@ from ntdcfe.environment import Environment
 from ntdcfe.exchange import NOBODY, Exchanges, Trial
 from ntdcfe.search import Outcome, Search
 from ntdcfe.surrogate import Promises, rebuilt
-from ntdcfe.threads import product
 
 # Kinds of proposals; a union is of what held one by one the last time, and what it wins is counted as shrinking.
 KINDS = SHRUNK, REBUILT, EXCHANGED = 0, 1, 2
@@ -148,7 +147,7 @@ class Descent:
         if self._asked_of is not self.base:
             self._asked_of, self._asked = self.base, np.empty(0)
             self._mark = self.search.rng.random(len(self._cells))
-        marks = product(ratio, self._mark)
+        marks = ratio @ self._mark
         _, first = np.unique(marks, return_index=True)
         new = np.sort(first[~np.isin(marks[first], self._asked)])[:n]
         self._asked = np.concatenate([self._asked, marks[new]])

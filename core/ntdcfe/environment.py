@@ -12,7 +12,6 @@ from ntdcfe.constraints import Constraint, in_causal_order, orders
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.features import Continuous, Features
 from ntdcfe.proximity import Proximity, distances, weighted_l1
-from ntdcfe.threads import product
 
 OnViolation = Literal["cap", "discard"]
 
@@ -256,8 +255,7 @@ class Environment:
                 return proximity + self.sparsity_weight * sparsity, sparsity
             distance = distances(self.original, x, self.discrete)  # one look at the cells for both
             sparsity = _count(distance != 0)
-            proximity = product(distance, self.per_cell(self.weights / self.units))
-            return proximity + self.sparsity_weight * sparsity, sparsity
+            return distance @ self.per_cell(self.weights / self.units) + self.sparsity_weight * sparsity, sparsity
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""

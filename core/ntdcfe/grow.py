@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ntdcfe.environment import Environment
 from ntdcfe.search import Asks, Outcome, Search
 from ntdcfe.surrogate import UNLIMITED
-from ntdcfe.threads import product
 
 # Share of the budget for single features and, with them, for sets (twice that while nothing is valid).
 SHARE_FOR_SINGLES, SHARE_FOR_SETS = 0.4, 0.5
@@ -68,8 +67,7 @@ def _random_sets(search: Search, asked: list[Outcome]) -> Asks:
     while search.candidates.n_sets < search.settings.n_counterfactuals and search.left(SHARE_FOR_SETS):
         rank = rng.random((n, len(idle))).argsort(1).argsort(1)
         together = rank < rng.integers(2, MOST_TOGETHER + 1, n)[:, None]
-        changes = product(together.astype(idle.dtype), idle.reshape(len(idle), -1)).reshape(n, *idle.shape[1:])
-        yield from search.ask(environment.original + changes)
+        yield from search.ask(environment.original + np.tensordot(together.astype(idle.dtype), idle, 1))
 
 
 def _singles(environment: Environment, rng: np.random.Generator) -> NDArray[Any]:

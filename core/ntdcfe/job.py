@@ -95,6 +95,7 @@ class Job:
         assert self._talk is not None
         self._step(lambda talk: talk.send(prediction))
 
+    @one_thread()
     def take(self, prediction: Prediction) -> None:
         """Keep what the model said of the first of the pending states, when it did not come to the others."""
         if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
@@ -118,6 +119,7 @@ class Job:
         else:
             self._go(self._last_check())
 
+    @one_thread()
     def give_up(self) -> None:
         """End the last check: nobody can be asked any more.
 

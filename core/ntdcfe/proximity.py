@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.threads import product
-
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
 
@@ -18,7 +16,7 @@ def weighted_l1(
     original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
-    return product(distances(original, x, discrete), np.tile(weights, len(original)))
+    return np.asarray(distances(original, x, discrete) @ np.tile(weights, len(original)))
 
 
 def distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.environment import Environment
-from ntdcfe.threads import cholesky, product, solve
 
 # Answers looked back on, and how many make a regression worth its while.
 MEMORY, ENOUGH = 256, 64
@@ -40,7 +39,7 @@ class Surrogate:
         self._noise = NOISE_OF_LABELS
         self._smoother = _smoother(len(environment.original))
         # Its square root: the products of changes smoothed by it are half the work.
-        self._half_smoother = cholesky(self._smoother).T
+        self._half_smoother = np.linalg.cholesky(self._smoother).T
 
     @property
     def ready(self) -> bool:
@@ -72,14 +71,14 @@ class Surrogate:
         features = np.flatnonzero(cells.any(0).any(0))
         changes = cells[:, :, features]
         half = _smoothed(changes, self._half_smoother)
-        gram = product(half, half.T)
+        gram = half @ half.T
         gram = gram - gram.mean(0) - gram.mean(1)[:, None] + gram.mean()
         answers = self._answers + rng.normal(0, self._noise, (DRAWS, len(self._answers)))
         answers -= answers.mean(1, keepdims=True)
         gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram) + 1e-6
-        weights = solve(gram, answers.T.astype(np.float32)).T
+        weights = np.linalg.solve(gram, answers.T.astype(np.float32)).T
         weights -= weights.mean(1, keepdims=True)
-        summed = product(weights, changes.reshape(len(changes), -1)).reshape(DRAWS, *changes.shape[1:])
+        summed = (weights @ changes.reshape(len(changes), -1)).reshape(DRAWS, *changes.shape[1:])
         effects = np.zeros((DRAWS, *cells.shape[1:]), np.float32)
         effects[:, :, features] = _smoothed(summed, self._smoother).reshape(summed.shape)
         return effects.reshape(DRAWS, -1)
@@ -87,7 +86,7 @@ class Surrogate:
 
 def _smoothed(cells: NDArray[np.float32], over_time: NDArray[np.float32]) -> NDArray[np.float32]:
     """Cells ``(n, K, F)``, every feature's steps mixed as `over_time` ``(K, K)`` says, flat ``(n, K * F)``."""
-    return product(over_time, cells).reshape(len(cells), -1)
+    return (over_time @ cells).reshape(len(cells), -1)
 
 
 def _smoother(n_steps: int) -> NDArray[np.float32]:
@@ -95,7 +94,7 @@ def _smoother(n_steps: int) -> NDArray[np.float32]:
     distance = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
     average = (distance <= HALF_WINDOW).astype(np.float32)
     average /= average.sum(1, keepdims=True)
-    return np.eye(n_steps, dtype=np.float32) + SMOOTHNESS * product(average, average.T)
+    return np.eye(n_steps, dtype=np.float32) + SMOOTHNESS * average @ average.T
 
 
 class Promises(NamedTuple):

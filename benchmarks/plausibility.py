@@ -97,7 +97,7 @@ def main() -> None:
     ]
     lines += ["| case | n | plausible unchanged % | proved implausible | at best % | the paper |", "|" + " --- |" * 6]
     for dataset in datasets:
-        for model_name in RULES:
+        for model_name in RULES if not dataset.discrete else ():  # a discrete cell moves further than its cost
             n, unchanged, implausible = of_rules(dataset, model_name, args.n)
             printed = paper[dataset.name, model_name]["plausibility"]
             best = 100 * (1 - implausible / n)

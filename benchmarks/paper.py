@@ -149,7 +149,7 @@ def write_tables(table: list[dict[str, object]], stem: Path) -> None:
     lines = [
         "Made by `benchmarks/paper.py`; ours / the paper's NTD-CFE. Proximity is L1 (L0 for discrete features), "
         "sparsity changed cells, both over valid counterfactuals. Plausible: the local outlier factor with 20 neighbours, "
-        "and with 1, which is what the paper's figures fit (`plausibility.md`).",
+        "and with 1; the paper does not say how many it took (`plausibility.md`).",
         "",
         "| search | answers | case | n | success % | proximity | of the optimum | sparsity | plausible %, 20 | plausible %, 1 "
         "| features | segments | rows | calls | seconds (in the model) |",

@@ -742,8 +742,8 @@ def plausibility(dataset: Dataset, n_neighbors: int = 20) -> Callable[[ArrayLike
     dataset : Dataset
         Its train split says what is usual.
     n_neighbors : int
-        The protocol leaves it at scikit-learn's 20. The paper's own figures fit 1: all of CoMTE's
-        series are plausible there, which are train series, and only 1 calls all of those plausible.
+        The protocol leaves it at scikit-learn's 20; the paper does not say. All of CoMTE's series are
+        plausible there, which are train series, and only 1 calls all of those plausible.
 
     Returns
     -------

@@ -5,9 +5,10 @@ A search follows such bits a long way, so that its result would depend on the nu
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from typing import Any
 
 import torch
 from threadpoolctl import ThreadpoolController
@@ -16,17 +17,39 @@ from threadpoolctl import ThreadpoolController
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Torch, and the library that numpy leaves products to, on one thread; small ones are faster on it, too."""
-    before = torch.get_num_threads()
+    before = torch.get_num_threads()  # every thread has its own
     if before != 1:
         torch.set_num_threads(1)
     try:
-        with _libraries().limit(limits=1, user_api="blas"):
+        with _BLAS:
             yield
     finally:
         if before != 1:
             torch.set_num_threads(before)
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all libraries that are loaded, so only once
+class _Blas:
+    """The number of threads of numpy's library, which is everybody's: 1 while anybody is inside, then as before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._libraries: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._libraries is None:
+                self._libraries = ThreadpoolController()  # looks through all libraries that are loaded, so only once
+            if self._n_inside == 0:
+                self._limit = self._libraries.limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limit.restore_original_limits()
+
+
+_BLAS = _Blas()

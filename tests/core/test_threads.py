@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ntdcfe.threads import one_thread
 
@@ -52,3 +53,19 @@ def test_one_thread_gives_back_the_others():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_whoever_leaves_first_does_not_decide_for_the_others():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        one, other = one_thread(), one_thread()
+        with one:
+            other.__enter__()
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+        other.__exit__(None, None, None)
+        assert blas_threads() == before

@@ -55,14 +55,14 @@ def of_rules(dataset: protocol.Dataset, model_name: str, n_samples: int) -> tupl
     """Samples of a rule model, percent of them plausible unchanged, and how many no near change makes plausible."""
     model = protocol.fit_model(dataset, model_name)
     chosen = protocol.evenly_spaced(protocol.invalid_samples(dataset, model), n_samples)
-    samples = dataset.X[chosen]
-    optimum = np.array([protocol.optimum(dataset, model_name, x) for x in samples])
-    detector = LocalOutlierFactor(novelty=True).fit(dataset.X.reshape(len(dataset.X), -1))
+    samples, train = (series.reshape(len(series), -1) for series in (dataset.X[chosen], dataset.X))
+    optimum = np.array([protocol.optimum(dataset, model_name, x) for x in dataset.X[chosen]])
+    detector = LocalOutlierFactor(novelty=True).fit(train)
     # One sample may have the slack of all, since only their mean counts.
     budget = optimum + SLACK * optimum.sum()
-    least = [least_factor(detector, x.ravel(), b) for x, b in zip(samples, budget, strict=True)]
-    unchanged = protocol.plausibility(dataset)(samples).mean()
-    return len(chosen), 100 * float(unchanged), int((np.array(least) > THRESHOLD).sum())
+    least = np.array([least_factor(detector, x, b) for x, b in zip(samples, budget, strict=True)])
+    unchanged = (detector.predict(samples) == 1).mean()
+    return len(chosen), 100 * float(unchanged), int((least > THRESHOLD).sum())
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from ntdcfe import (
     SearchSettings,
     Target,
 )
+from ntdcfe.testing import Failing, Flipping, ends_high, logistic, quarters, series, stumps, total
 
 PATH = Path(__file__).with_name("recorded.csv")
 COLUMNS = ("case", "status", "proximity", "sparsity", "rows", "calls", "hash")
@@ -41,74 +42,12 @@ def case(function: Callable[[], Any]) -> Callable[[], Any]:
     return function
 
 
-def series(n_steps: int, n_features: int, seed: int = 0, mean: float = -0.5) -> np.ndarray:
-    """A random walk around `mean`, ``(K, D)``."""
-    rng = np.random.default_rng(seed)
-    return mean + 0.3 * rng.normal(size=(n_steps, n_features)) + 0.1 * rng.normal(size=(n_steps, n_features)).cumsum(0)
-
-
-def ends_high(X: np.ndarray) -> np.ndarray:
-    """1 where the first feature is above 0 over the last three steps, labels ``(n,)``."""
-    return (X[:, -3:, 0].min(axis=1) > 0).astype(int)
-
-
-def logistic(X: np.ndarray) -> np.ndarray:
-    """Probabilities ``(n, 2)`` from a weighted sum of all cells."""
-    flat = X.reshape(len(X), -1)
-    weights = np.cos(np.arange(flat.shape[1]))
-    p = 1 / (1 + np.exp(-(flat @ weights) / 2 + 2))
-    return np.column_stack([1 - p, p])
-
-
-def stumps(X: np.ndarray) -> np.ndarray:
-    """Labels ``(n,)`` of a vote of many thresholds on single cells, as a forest has them."""
-    flat = X.reshape(len(X), -1)
-    rng = np.random.default_rng(5)
-    cells, levels = rng.integers(0, flat.shape[1], 60), rng.normal(-0.2, 0.3, 60)
-    return ((flat[:, cells] > levels).mean(1) > 0.6).astype(int)
-
-
-def quarters(X: np.ndarray) -> np.ndarray:
-    """One of four labels ``(n,)`` by the signs of two means."""
-    return np.array(["a", "b", "c", "d"])[(X[..., 0].mean(-1) > 0) * 2 + (X[..., 1].mean(-1) > 0)]
-
-
-def total(X: np.ndarray) -> np.ndarray:
-    """A value ``(n,)``: a curved sum of a row or a series."""
-    return np.tanh(X.reshape(len(X), -1)).sum(1)
-
-
-class Flipping:
-    """A model that answers wrongly now and then, in an order that is always the same."""
-
-    def __init__(self, share: float) -> None:
-        self.share, self.rng = share, np.random.default_rng(3)
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Labels ``(n,)``, some of them wrong."""
-        return np.where(self.rng.random(len(X)) < self.share, 1 - ends_high(X), ends_high(X))
-
-
-class Failing:
-    """A model that raises from its n-th call on."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Labels ``(n,)``, or an exception."""
-        self.left -= 1
-        if self.left < 0:
-            raise RuntimeError("gone")
-        return ends_high(X)
-
-
 def explain(predict: Any, x: np.ndarray, target: Any, features: Any = None, max_rows: int = 900, **options: Any) -> Any:
     """One explanation with a small budget."""
     settings = options.pop("settings", SearchSettings())
     how_many = options.pop("n_counterfactuals", None)
     return NTDCFE(predict, features, settings=settings, **options).explain(
-        x, target, max_queries=max_rows, n_counterfactuals=how_many
+        x, target, max_rows=max_rows, n_counterfactuals=how_many
     )
 
 
@@ -220,7 +159,7 @@ def series_without_refinement() -> Any:
 @case
 def series_of_a_batch() -> Any:
     X = np.stack([series(20, 3, seed) for seed in range(3)])
-    return NTDCFE(stumps).explain_batch(X, 1, max_queries=700)
+    return NTDCFE(stumps).explain_batch(X, 1, max_rows=700)
 
 
 @case
@@ -412,8 +351,8 @@ def outcome(results: Counterfactual | list[Counterfactual]) -> dict[str, str]:
         "status": " ".join(cf.status for cf in cfs),
         "proximity": " ".join(f"{cf.proximity:.10g}" for cf in cfs),
         "sparsity": " ".join(str(cf.sparsity) for cf in cfs),
-        "rows": " ".join(str(cf.n_queries) for cf in cfs),
-        "calls": " ".join(str(cf.n_calls) for cf in cfs),
+        "rows": " ".join(str(cf.rows) for cf in cfs),
+        "calls": " ".join(str(cf.calls) for cf in cfs),
         "hash": digest.hexdigest()[:16],
     }
 

@@ -1,14 +1,16 @@
 """Counterfactual explanations of any model, without its training data."""
 
-from ntdcfe.counterfactual import Change, Counterfactual
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
 from ntdcfe.problem.constraints import AtMost, Causal, Constraint
-from ntdcfe.problem.features import Category, Continuous, Discrete, Feature, Features, OneHot
+from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
+from ntdcfe.problem.features import Features
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.plausibility import LocalOutlierDetector
 from ntdcfe.problem.target import Target
 from ntdcfe.problem.transition import Intervention
+from ntdcfe.problem.words import Change
 from ntdcfe.search.refine.moves import Move
 from ntdcfe.settings import PAPER, SearchSettings
 

@@ -21,29 +21,10 @@ from ntdcfe.problem.codec import (
     unplain_array,
     unplain_features,
 )
-from ntdcfe.problem.features import Features, OneHot
+from ntdcfe.problem.features import Features
+from ntdcfe.problem.words import Change, changes, outcome_in_words, sentences
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
-
-# Runs of a feature that are told one by one; a feature changed in more places gets one sentence.
-MOST_RUNS = 2
-
-
-class Change(NamedTuple):
-    """One feature changed over consecutive steps, `first_step` to `last_step` included.
-
-    `before` and `after` have one value a step (the position of the category for a one-hot group).
-    """
-
-    feature: str
-    first_step: int
-    last_step: int
-    before: NDArray[Any]
-    after: NDArray[Any]
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Update(NamedTuple):
@@ -174,26 +155,15 @@ class Counterfactual:
         cost = f"{self.rows} rows in {self.calls} calls to the model, {self.seconds:.1f} s"
         if self.x is None:
             return f"No counterfactual found for {self.target}: {self.reason} ({cost})."
-        wanted = self.target if self.prediction is None else self._show(self.prediction)
-        head = f"The model says {self._show(self.present)}. For {wanted} instead:"
+        wanted = self.target if self.prediction is None else outcome_in_words(self.prediction)
+        head = f"The model says {outcome_in_words(self.present)}. For {wanted} instead:"
         lines = [f"  - {sentence}" for sentence in self.sentences()]
         lines += [f"  ({reservation})" for reservation in self.reservations()]
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
 
     def sentences(self) -> list[str]:
         """The changes in words; a feature changed in many places gets one sentence."""
-        by_feature: dict[str, list[Change]] = {}
-        for change in self.changes:
-            by_feature.setdefault(change.feature, []).append(change)
-        told: list[str] = []
-        for name, runs in by_feature.items():
-            if len(runs) <= MOST_RUNS:
-                told += map(str, runs)
-                continue
-            before, after = (np.concatenate([getattr(run, side) for run in runs]) for side in ("before", "after"))
-            where = f" at {len(before)} steps between {runs[0].first_step} and {runs[-1].last_step}"
-            told.append(_in_words(self.features, self.features.index(name), where, before, after))
-        return told
+        return sentences(self.changes, self.features)
 
     def reservations(self) -> list[str]:
         """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
@@ -259,10 +229,6 @@ class Counterfactual:
         except ImportError:  # no pictures: the notebook falls back on the text
             return None
 
-    @staticmethod
-    def _show(outcome: Any) -> str:
-        return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
-
 
 # What is written as it is; the rest is arrays, or follows from them.
 _PLAIN = [
@@ -277,35 +243,3 @@ def _view(name: str) -> Any:
     for entry in entry_points(group="ntdcfe.views", name=name):
         return entry.load()
     raise ImportError("pictures of a counterfactual need the adapters: pip install 'ntdcfe-plugins[plot]'")
-
-
-def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tuple[Change, ...]:
-    """Runs of changed steps between two states ``(K, F)``, feature by feature."""
-    differs = (x != original) & ~np.isnan(original)  # a missing cell stays missing
-    changed = np.pad(differs, ((1, 1), (0, 0))).astype(np.int8)
-    edges = np.diff(changed, axis=0)  # 1 where a run starts, -1 behind its end
-    found = []
-    for i in np.flatnonzero(edges.any(0)):
-        for first, stop in zip(np.flatnonzero(edges[:, i] == 1), np.flatnonzero(edges[:, i] == -1), strict=True):
-            before, after = original[first:stop, i].copy(), x[first:stop, i].copy()
-            when = f" at step {first}" if stop - first == 1 else f" from step {first} to {stop - 1}"
-            text = _in_words(features, int(i), "" if len(x) == 1 else when, before, after)
-            found.append(Change(features.names[i], int(first), int(stop - 1), before, after, text))
-    return tuple(found)
-
-
-def _in_words(features: Features, i: int, when: str, before: NDArray[Any], after: NDArray[Any]) -> str:
-    feature, name = features[i], repr(features.names[i])
-    if feature.choices is not None:
-        verb = "switch" if isinstance(feature, OneHot) else "set"
-        old, new = (
-            " / ".join(feature.describe(value) for value in dict.fromkeys(values.tolist()))
-            for values in (before, after)
-        )
-        return f"{verb} {name} from {old} to {new}{when}"
-    difference = after - before
-    verb = "raise" if (difference > 0).all() else "lower" if (difference < 0).all() else "move"
-    size = np.abs(difference)
-    by = f"{size.mean():.4g}" + ("" if np.ptp(size) < 5e-4 * size.mean() else " on average")
-    mean = "" if len(before) == 1 else "mean "
-    return f"{verb} {name} by {by}{when} ({mean}{before.mean():.4g} to {after.mean():.4g})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.model.budget import Budget
-from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Output, Predict, Predictor, no_model
 from ntdcfe.model.session import Session
 from ntdcfe.problem.constraints import Constraint
@@ -23,16 +21,11 @@ from ntdcfe.problem.plausibility import Plausible
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.target import Target
 from ntdcfe.problem.transition import Transition, hold_to_end
-from ntdcfe.run.batch import Batch
+from ntdcfe.run.batch import batch_of
 from ntdcfe.run.checkpoint import Checkpoint
+from ntdcfe.run.instance import problem_of
 from ntdcfe.run.parallel import check_backend
-from ntdcfe.search.base import Asks, Search
-from ntdcfe.search.default import default
-from ntdcfe.search.pool import Pool
 from ntdcfe.settings import SearchSettings
-
-# Valid states that a search keeps (rule of thumb); Algorithm 1's own set is larger, since nothing refines it.
-KEPT, KEPT_BY_ALGORITHM_1 = 32, 100
 
 
 class NTDCFE:
@@ -94,16 +87,7 @@ class NTDCFE:
         transition: Transition = hold_to_end,
         proximity: Proximity = weighted_l1,
     ) -> None:
-        if features is not None and not isinstance(features, Features):
-            raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
-        if not isinstance(constraints, Iterable):
-            raise InvalidInputError(f"constraints must be a list of Constraints, got {constraints!r}.")
-        if plausible is not None and not callable(plausible):
-            raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-            raise InvalidInputError(f"seed must be a non-negative integer below 2**64, got {seed!r}.")
-        if missing not in ("error", "fixed"):
-            raise InvalidInputError(f"missing must be 'error' or 'fixed', got {missing!r}.")
+        _check_arguments(features, constraints, plausible, seed, missing)
         self.predict = no_model if predict is None else predict
         Predictor(self.predict, output, classes)  # checked at the door
         self.features = features
@@ -150,7 +134,7 @@ class NTDCFE:
         settings = self.settings.given(
             max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
-        batch = self._batch(x[None], [Target.of(target)], settings)
+        batch = batch_of(self, x[None], [Target.of(target)], settings)
         ((_, cf),) = batch.pools([0], progress=progress)
         if cf.cause is not None and not cf.found:
             raise cf.cause
@@ -198,32 +182,19 @@ class NTDCFE:
         X = np.asarray(X)
         if X.ndim not in (2, 3):
             raise InvalidInputError(f"X must be (N, K, D), or (N, D) for static data, got shape {X.shape}.")
-        if isinstance(target, (list, tuple)) and target and all(isinstance(t, Target) for t in target):
-            targets = list(target)
-            if len(targets) != len(X):
-                raise InvalidInputError(f"one Target an instance: {len(X)} instances, {len(targets)} targets.")
-        else:
-            targets = [Target.of(target)] * len(X)
+        targets = _targets(target, len(X))
         settings = self.settings.given(
             max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         options = check_backend(backend, backend_params, n_jobs)
-        batch = self._batch(X, targets, settings)
+        batch = batch_of(self, X, targets, settings)
         store = None if checkpoint is None else Checkpoint(checkpoint, batch.identity(), batch.X, batch.features)
         try:
             results = batch.collect(options, store, progress)
         finally:
             if store is not None:
                 store.close()
-        failed = [cf for cf in results if cf.cause is not None]
-        if failed and all(cf.cause is not None and not cf.found for cf in results):
-            raise failed[0].cause or AssertionError
-        if failed:
-            warnings.warn(
-                f"the model failed on {len(failed)} of {len(results)} instances, first: {failed[0].cause} "
-                "What was found is kept; see status and cause.",
-                stacklevel=2,
-            )
+        _report_failures(results)
         return results
 
     def session(self, x: ArrayLike, target: Any, *, max_rows: int | None = None) -> Session:
@@ -239,24 +210,10 @@ class NTDCFE:
             In place of the settings' value.
         """
         x = _one(x)
-        batch = self._batch(x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))
+        batch = batch_of(self, x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))
         return Session(batch.job(0), batch.driver.predictor, batch.X[0])
 
-    def _batch(self, X: NDArray[Any], targets: list[Target], settings: SearchSettings) -> Batch:
-        X = _checked(X, self.missing)
-        features = Features.continuous(X.shape[-1]) if self.features is None else self.features
-        if features.n_columns != X.shape[-1]:
-            raise InvalidInputError(
-                f"the features describe {features.n_columns} columns, the series has {X.shape[-1]}."
-            )
-        for target in targets:
-            if self.classes is not None:
-                target.check_classes(np.asarray(self.classes))
-        return Batch(self, X, targets, settings, features)
-
-    def problem(
-        self, state: NDArray[Any], features: Features, settings: SearchSettings | None = None, static: bool = False
-    ) -> Problem:
+    def problem(self, state: NDArray[Any], features: Features, settings: SearchSettings | None = None) -> Problem:
         """The states that a series may take, what they cost, and which may be answers.
 
         Parameters
@@ -266,42 +223,21 @@ class NTDCFE:
         features : Features
         settings : SearchSettings, optional
             In place of the explainer's own.
-        static : bool
-            Whether the model takes ``(n, D)``, not ``(n, K, D)``.
         """
-        settings = settings or self.settings
-        return Problem.of(
-            state,
-            features,
-            self.constraints,
-            in_units=settings.algorithm == "default",
-            reach=settings.reach,
-            on_violation=settings.on_violation,
-            price_of_cell=settings.sparsity_weight,
-            terms=settings.terms,
-            transition=self.transition,
-            proximity=self.proximity,
-            plausible=self.plausible,
-            static=static,
-        )
-
-    def job(
-        self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
-    ) -> Job:
-        """The life of one instance, from a state ``(K, F)``; see :meth:`problem` for the parameters."""
-        problem = self.problem(state, features, settings, static)
-        budget = Budget(settings, problem.space.n_steps, state.size)
-        keep = KEPT_BY_ALGORITHM_1 if settings.algorithm == "algorithm_1" else KEPT
-        search = Search(problem, settings, Pool(problem, keep), budget, self.seed)
-        return Job(search, target, budget, _algorithm(settings))
+        return problem_of(self, state, features, settings or self.settings)
 
 
-def _algorithm(settings: SearchSettings) -> Callable[[Search], Asks]:
-    if settings.algorithm != "algorithm_1":
-        return default
-    from ntdcfe.search.algorithm_1 import algorithm_1  # torch is loaded when a policy is built
-
-    return algorithm_1
+def _check_arguments(features: Any, constraints: Any, plausible: Any, seed: Any, missing: Any) -> None:
+    if features is not None and not isinstance(features, Features):
+        raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
+    if not isinstance(constraints, Iterable):
+        raise InvalidInputError(f"constraints must be a list of Constraints, got {constraints!r}.")
+    if plausible is not None and not callable(plausible):
+        raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise InvalidInputError(f"seed must be a non-negative integer below 2**64, got {seed!r}.")
+    if missing not in ("error", "fixed"):
+        raise InvalidInputError(f"missing must be 'error' or 'fixed', got {missing!r}.")
 
 
 def _one(x: ArrayLike) -> NDArray[Any]:
@@ -313,17 +249,23 @@ def _one(x: ArrayLike) -> NDArray[Any]:
     return x
 
 
-def _checked(X: NDArray[Any], missing: Literal["error", "fixed"]) -> NDArray[Any]:
-    """The series as finite floating numbers, missing ones if that is allowed."""
-    if X.dtype.kind not in "fiub":
-        raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
-    if 0 in X.shape[1:]:
-        raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
-    wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
-    if wrong.any():
-        where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]
-        what = "infinity" if missing == "fixed" else "NaN or infinity"
-        hint = "" if np.isinf(X[wrong]).any() else "; missing='fixed' leaves missing cells as they are"
-        raise InvalidInputError(f"the series has {what}, first at (instance, step, feature) {where}{hint}.")
-    return X
+def _targets(target: Any, n: int) -> list[Target]:
+    if not (isinstance(target, (list, tuple)) and target and all(isinstance(t, Target) for t in target)):
+        return [Target.of(target)] * n
+    if len(target) != n:
+        raise InvalidInputError(f"one Target an instance: {n} instances, {len(target)} targets.")
+    return list(target)
+
+
+def _report_failures(results: Sequence[Counterfactual]) -> None:
+    """Warn of the instances on which the model failed; raise if it failed on all of them and nothing was found."""
+    failed = [cf for cf in results if cf.cause is not None]
+    if not failed:
+        return
+    if all(cf.cause is not None and not cf.found for cf in results):
+        raise failed[0].cause or AssertionError
+    warnings.warn(
+        f"the model failed on {len(failed)} of {len(results)} instances, first: {failed[0].cause} "
+        "What was found is kept; see status and cause.",
+        stacklevel=3,
+    )

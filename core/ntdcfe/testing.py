@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ntdcfe.explainer import NTDCFE
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.target import Target
+from ntdcfe.run.instance import job_of
 from ntdcfe.search.base import Answer, Asks, Search
 from ntdcfe.settings import SearchSettings
 
@@ -117,7 +118,7 @@ def search_of(
     """A search for a series ``(K, D)`` with no model behind it, to be driven with made-up answers."""
     features = Features.continuous(original.shape[-1]) if features is None else features
     explainer = NTDCFE(None, features, settings=settings, seed=seed, **options)
-    return explainer.job(features.encode(original), features, Target.of(1), explainer.settings, False).search
+    return job_of(explainer, features.encode(original), features, Target.of(1), explainer.settings).search
 
 
 def drive(asks: Asks, judge: Callable[[Array], Any]) -> list[Array]:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.counterfactual import Counterfactual, changes
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.model.job import Job
 from ntdcfe.model.threads import one_thread
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.words import changes
 
 
 @one_thread()

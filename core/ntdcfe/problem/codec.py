@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.problem.features import Category, Continuous, Discrete, Feature, Features, OneHot
+from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
+from ntdcfe.problem.features import Features
 
 _KINDS: dict[str, type[Feature]] = {kind.__name__: kind for kind in (Continuous, Discrete, Category, OneHot)}
 

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.problem.features import Features, OneHot
+from ntdcfe.problem.feature import OneHot
+from ntdcfe.problem.features import Features
 
 
 class Constraint(ABC):

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.constraints import bound
-from ntdcfe.problem.features import Continuous, Features
+from ntdcfe.problem.feature import Continuous
+from ntdcfe.problem.features import Features
 
 OnViolation = Literal["cap", "discard"]
 

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
-
-# Share of the odds in a score, and the log-odds at which they are half used up (rule of thumb: small enough that the
-# difference of probabilities decides wherever there is one).
-WEIGHT_OF_ODDS, HALF_ODDS = 0.02, 5.0
-TINY = np.finfo(float).tiny
-# What 1 - p is a multiple of in double precision; below the second, in single precision, it may be rounding noise.
-GRAIN, NOISE = 2.0**-53, 2.0**-13
+from ntdcfe.problem.score import lead, margin
 
 
 class Target(ABC):
@@ -118,32 +112,6 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _lead(ours: NDArray[np.float64], theirs: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Score of probabilities `ours` that have to be as high as `theirs`, all ``(n,)``.
-
-    Where a model is all but certain, the difference is the same wherever one looks; the odds, 1 to 10^14 here and
-    1 to 10^8 there, still show the way. They weigh so little that elsewhere the difference decides.
-    """
-    odds = _log(ours, n_classes) - _log(theirs, n_classes)
-    share = odds / (HALF_ODDS + np.abs(odds))  # from -1 to 1
-    return 0.5 + ((1 - WEIGHT_OF_ODDS) * (ours - theirs) + WEIGHT_OF_ODDS * share) / 2
-
-
-def _log(p: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Logarithms of probabilities ``(n,)``, as far down as they mean something."""
-    # Of two, either may be 1 minus the other: its last bits depend on the size of the batch.
-    least = np.where((n_classes == 2) & (p % GRAIN == 0), NOISE, TINY)
-    return np.log(np.maximum(p, least))
-
-
-def _margin(prediction: Prediction, inside: NDArray[np.bool_]) -> NDArray[np.float64] | None:
-    """Score by the lead of the likeliest class inside over the likeliest outside."""
-    p = prediction.probabilities
-    if p is None or inside.all() or not inside.any():
-        return None
-    return _lead(p[:, inside].max(1), p[:, ~inside].max(1), p.shape[1])
-
-
 def _checked_probability(at_least: Any) -> None:
     if not (isinstance(at_least, Real) and 0 < float(at_least) <= 1):
         raise InvalidInputError(f"at_least must be a probability above 0 and up to 1, got {at_least!r}.")
@@ -170,7 +138,7 @@ class _Labels(Target):
     def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
         if prediction.classes is None:
             return None
-        return _margin(prediction, np.isin(prediction.classes, np.asarray(self.wanted)))
+        return margin(prediction, np.isin(prediction.classes, np.asarray(self.wanted)))
 
     def check_classes(self, classes: NDArray[Any]) -> None:
         _check_known(self.wanted, classes)
@@ -195,7 +163,7 @@ class _Other(Target):
         return np.asarray(prediction.outcomes != self.present)
 
     def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
-        return None if prediction.classes is None else _margin(prediction, prediction.classes != self.present)
+        return None if prediction.classes is None else margin(prediction, prediction.classes != self.present)
 
     def __str__(self) -> str:
         return "another class" if self.present is None else f"any class but {self.present}"
@@ -226,7 +194,7 @@ class _Probability(Target):
 
     def score(self, prediction: Prediction) -> NDArray[np.float64]:
         ours = self._probability_of(prediction)
-        return _lead(ours, np.full(len(ours), self.at_least), prediction.probabilities.shape[1])  # type: ignore[union-attr]
+        return lead(ours, np.full(len(ours), self.at_least), prediction.probabilities.shape[1])  # type: ignore[union-attr]
 
     def check_classes(self, classes: NDArray[Any]) -> None:
         _check_known((self.label_,), classes)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.features import Continuous, Features
+from ntdcfe.problem.feature import Continuous
+from ntdcfe.problem.features import Features
 
 # A feature that varies less than this share of its size is as good as constant.
 CONSTANT = 1e-9

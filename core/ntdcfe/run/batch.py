@@ -7,11 +7,12 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.errors import NTDCFEError, PredictorError
+from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.model.driver import Driver
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
@@ -21,6 +22,7 @@ from ntdcfe.problem.codec import plain, plain_features
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.target import Target
 from ntdcfe.run.checkpoint import Checkpoint
+from ntdcfe.run.instance import job_of
 from ntdcfe.run.parallel import AT_ONCE, Halt, in_parallel
 from ntdcfe.settings import SearchSettings
 
@@ -144,7 +146,7 @@ class Batch:
 
     def job(self, i: int) -> Job:
         """Instance `i`, not begun."""
-        return self.explainer.job(self.states[i], self.features, self.targets[i], self.settings, self.static)
+        return job_of(self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static)
 
     def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
         """An instance that was not begun."""
@@ -172,6 +174,34 @@ class Batch:
             "constraints": [_named(rule) for rule in explainer.constraints],
             **{name: _named(getattr(explainer, name)) for name in ("plausible", "transition", "proximity")},
         }
+
+
+def batch_of(explainer: NTDCFE, X: NDArray[Any], targets: Sequence[Target], settings: SearchSettings) -> Batch:
+    """The instances of one call, checked."""
+    X = _checked(X, explainer.missing)
+    features = Features.continuous(X.shape[-1]) if explainer.features is None else explainer.features
+    if features.n_columns != X.shape[-1]:
+        raise InvalidInputError(f"the features describe {features.n_columns} columns, the series has {X.shape[-1]}.")
+    for target in targets:
+        if explainer.classes is not None:
+            target.check_classes(np.asarray(explainer.classes))
+    return Batch(explainer, X, targets, settings, features)
+
+
+def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
+    """The series as finite floating numbers, missing ones if that is allowed."""
+    if X.dtype.kind not in "fiub":
+        raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
+    if 0 in X.shape[1:]:
+        raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
+    if wrong.any():
+        where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]
+        what = "infinity" if missing == "fixed" else "NaN or infinity"
+        hint = "" if np.isinf(X[wrong]).any() else "; missing='fixed' leaves missing cells as they are"
+        raise InvalidInputError(f"the series has {what}, first at (instance, step, feature) {where}{hint}.")
+    return X
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ntdcfe.problem.transition import Intervention
 from ntdcfe.problem.words import Change
 from ntdcfe.search.refine.moves import Move
 from ntdcfe.settings import PAPER, SearchSettings
+from ntdcfe.version import __version__
 
 __all__ = [
     "NTDCFE",
@@ -37,6 +38,5 @@ __all__ = [
     "SearchSettings",
     "Target",
     "Term",
+    "__version__",
 ]
-
-__version__ = "0.1.0"

@@ -85,7 +85,7 @@ class Counterfactual:
     first_found : int or None
         Rows it took to the first counterfactual of the default search.
     seconds : float
-        How long it took.
+        How long it took: its own work, and of calls shared with other instances the share of its rows.
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
     contradicted : bool

@@ -25,6 +25,8 @@ from ntdcfe import (
     SearchSettings,
     Target,
 )
+from ntdcfe.search.refine.race import RefineTuning
+from ntdcfe.settings import Tuning
 
 SMALL = SearchSettings(max_rows=400, batch_rows=33)
 X = np.random.default_rng(0).normal(-0.5, 0.3, (10, 6, 3))
@@ -116,6 +118,20 @@ def test_a_rerun_skips_what_is_done(path, undisturbed):
     n = len(calls)
     assert same(explainer.explain_batch(X, 1, checkpoint=str(path)), undisturbed)
     assert len(calls) == n
+
+
+def test_a_file_of_another_version_or_of_other_numbers_is_refused(path, monkeypatch):
+    NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path)
+    other = replace(SMALL, tuning=Tuning(refine=RefineTuning(racers=8)))
+    with pytest.raises(InvalidInputError, match="another run: tuning was"):
+        NTDCFE(rule, settings=other).explain_batch(X, 1, checkpoint=path)
+    monkeypatch.setattr("ntdcfe.run.batch.__version__", "0.0.9")
+    with pytest.raises(InvalidInputError, match=r'version was "0\.1\.0" and is "0\.0\.9"'):
+        NTDCFE(rule, settings=SMALL).explain_batch(X, 1, checkpoint=path)
+
+
+def test_a_set_of_labels_is_the_same_target_in_every_process():
+    assert repr(Target.of({"b", "a", "c"})) == "Target.labels(['a', 'b', 'c'])"
 
 
 @pytest.mark.parametrize("keep", [0, 20, 300, 2500, 2501, 9000])

@@ -19,6 +19,8 @@ from ntdcfe import (
     SearchSettings,
     Target,
 )
+from ntdcfe.problem.problem import Problem
+from ntdcfe.testing import ends_high, series
 
 SMALL_PAPER = replace(PAPER, max_episodes=30, max_interventions=30, hidden=(32,), learning_rate=1e-3)
 SERIES = np.full((6, 3), -0.5)
@@ -445,3 +447,18 @@ def test_nothing_but_categories(settings):
 def test_more_that_is_refused(options):
     with pytest.raises(InvalidInputError, match="must"):
         NTDCFE(rule, **options).explain(SERIES, 1)
+
+
+def test_every_instance_of_a_batch_is_prepared_once(monkeypatch):
+    """Each was prepared twice: for the check at the door, and again for its search."""
+    built = []
+    original = Problem.of.__func__
+
+    def counted(cls, *args, **options):
+        built.append(1)
+        return original(cls, *args, **options)
+
+    monkeypatch.setattr(Problem, "of", classmethod(counted))
+    X = np.stack([series(12, 2, seed, mean=-1.5) for seed in range(5)])
+    NTDCFE(ends_high).explain_batch(X, 1, max_rows=200)
+    assert len(built) == 5

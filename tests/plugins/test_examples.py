@@ -26,6 +26,24 @@ def test_quickstart(tmp_path):
     assert (tmp_path / "quickstart.png").exists()
 
 
+def test_a_person_can_be_the_model(tmp_path):
+    """Somebody at the keyboard who grants a loan if income is above twice the debt."""
+    command = [sys.executable, "-u", ROOT / "examples" / "ask_a_person.py"]
+    person = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    question, asked, told = "", 0, ""
+    while letter := person.stdout.read(1):
+        told, question = told + letter, question + letter
+        if match := re.search(r"income (\d+), debt (\d+), guarantors \d+: $", question):
+            income, debt = map(int, match.groups())
+            person.stdin.write("yes\n" if income > 2 * debt else "no\n")
+            person.stdin.flush()
+            question, asked = "", asked + 1
+    assert person.wait() == 0
+    assert 0 < asked <= 24
+    assert "The model says no. For yes instead:" in told
+    assert "income" in told.rpartition("instead:")[2] or "debt" in told.rpartition("instead:")[2]
+
+
 def test_alibi_timeseries(tmp_path):
     for needed in ("alibi", "sktime", "matplotlib"):
         pytest.importorskip(needed)

@@ -105,11 +105,21 @@ class Budget:
             rows, calls = rows - self.proposed, max(1, calls - self.batches)
         return min(self.tuning.most_rows, max(self.tuning.fewest_rows, int(rows // calls)))
 
-    def left(self, share: float = 1.0) -> bool:
-        """Whether less than that share of the rows, and of the batches that they are spread over, is used up."""
+    def left(self, share: float = 1.0, found: bool = True) -> bool:
+        """Whether less than that share of the rows, and of the batches that they are spread over, is used up.
+
+        As long as nothing is found, only rows count: a search must not give up while it may ask.
+        """
         rows = math.inf if self.settings.max_rows is None else self.settings.max_rows
         batches = self._planned * min(self.tuning.more_batches, self._affordable / self.batch_size)
-        return self.rows < share * rows and self.batches < share * (batches - self.tuning.calls_set_aside)
+        return self.rows < share * rows and (
+            not found or self.batches < share * (batches - self.tuning.calls_set_aside)
+        )
+
+    def replan(self) -> None:
+        """Something is found: if that took half of the batches, those that are left are as many as the rows left."""
+        if self.settings.max_rows is not None and self.batches > self._planned / 2:
+            self.batches = min(self.batches, math.ceil(self._planned * self.rows / self.settings.max_rows))
 
     @property
     def rows_left(self) -> int:

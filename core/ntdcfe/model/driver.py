@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,14 +75,14 @@ class Driver:
 
         The first interrupt ends the searches and lets what they found be asked again; the second ends it all.
         """
-        started = time.monotonic()
         with tqdm(total=_total(jobs), unit="row", desc="searching", disable=not self.progress) as bar:
             waiting: Sequence[Job] = jobs
             while waiting:
                 try:
                     for job in waiting:
                         if job.phase == "look" and job.pending is None:
-                            job.begin()
+                            with _timed(job):
+                                job.begin()
                     while waiting := [job for job in waiting if job.phase != "done"]:
                         if self.stop_requested is not None and self.stop_requested() and not self.interrupted:
                             raise KeyboardInterrupt
@@ -89,8 +90,6 @@ class Driver:
                         self._call_begun = time.monotonic()
                         self._serve(waiting, bar)
                         self._time_call()
-                        for job in waiting:
-                            job.budget.seconds = time.monotonic() - started
                 except KeyboardInterrupt:
                     if self.interrupted:
                         raise
@@ -117,10 +116,11 @@ class Driver:
                 continue
             try:
                 assert job.pending is not None
-                if len(prediction) >= (job.pending.needed or len(job.pending.states)):
-                    job.tell(prediction)
-                else:
-                    job.take(prediction)
+                with _timed(job):
+                    if len(prediction) >= (job.pending.needed or len(job.pending.states)):
+                        job.tell(prediction)
+                    else:
+                        job.take(prediction)
             except Exception as cause:
                 if job.present is None and isinstance(cause, InvalidInputError):
                     raise  # the target names a class that the model does not have
@@ -156,6 +156,7 @@ class Driver:
         spare = self._calls_to_check(jobs) if any(job.phase == "search" for job in jobs) else 0
         parts: list[Prediction] = []
         ended: BaseException | None = None
+        started = time.monotonic()
         try:
             for some in self.predictor.split(rows[:, 0] if self.static else rows):
                 self._time_call()
@@ -164,14 +165,26 @@ class Driver:
                 parts.append(self.predictor.ask(some))
         except (PredictorError, KeyboardInterrupt) as cause:
             ended = cause
+        seconds = (time.monotonic() - started) / len(rows)
         shares = _dealt(parts, asked)
         for job, share in zip(jobs, shares, strict=True):
             job.budget.spend(len(share), self.predictor.n_calls - calls, self.predictor.n_failures - failures)
+            job.budget.seconds += seconds * len(job.pending.states) if job.pending is not None else 0.0
             if ended is not None:
                 job.take(share)
         if ended is not None:
             raise ended
         return shares
+
+
+@contextmanager
+def _timed(job: Job) -> Iterator[None]:
+    """Count what a job itself takes: of a call, each has the share of its rows."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        job.budget.seconds += time.monotonic() - started
 
 
 def _dealt(parts: Sequence[Prediction], asked: Sequence[NDArray[Any]]) -> list[Prediction]:

@@ -46,14 +46,14 @@ def as_given(problem: Problem, state: NDArray[Any], original: NDArray[Any]) -> N
 def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     """What a finished job amounts to, for the `original` as the user gave it."""
     search, budget, problem = job.search, job.budget, job.search.problem
-    space, miss = problem.space, None if job.answers else job.near_miss
+    miss = None if job.answers else job.near_miss
     return Counterfactual(
         status=job.status,
         original=original,
         present=_outcome(job.present),
         prediction=_outcome(job.prediction),
         target=str(job.trust.target),
-        widened=1.0 if space.reach is None else space.reach / (search.settings.reach or 1.0),
+        widened=problem.space.limits.widened,
         near_miss=None if miss is None else as_given(problem, miss.state, original),
         near_miss_prediction=None if miss is None else _outcome(miss.prediction),
         rows=budget.rows,

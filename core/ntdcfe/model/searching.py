@@ -75,7 +75,7 @@ def searching(job: Job) -> Talk:
             # Rows beyond the budget were not asked: they count as not reached.
             asked = asks.send(answer.padded(len(asked)))
     except StopIteration:
-        if not job.budget.left():
+        if not search.left():
             job.status = "budget_exhausted"
     finally:
         asks.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _KINDS: dict[str, type[Feature]] = {kind.__name__: kind for kind in (Continuous,
 
 
 def plain(value: Any) -> Any:
-    """A number, text, None, or a sequence of them as JSON has them; what JSON does not know becomes its text."""
+    """A number, text, None, a sequence or a dataclass of them as JSON has them; what JSON does not know as text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -32,6 +32,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value.tolist()]
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
     return str(value)
 
 

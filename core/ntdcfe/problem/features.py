@@ -57,6 +57,9 @@ class Features:
             raise InvalidInputError(f"feature names must be distinct, got {names}.")
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "names", names)
+        steps = self.actionable_steps
+        if steps is not None and not isinstance(steps, slice):
+            object.__setattr__(self, "actionable_steps", tuple(np.atleast_1d(steps).tolist()))
 
     __repr__ = typed_back
 

@@ -25,6 +25,7 @@ from ntdcfe.run.checkpoint import Checkpoint
 from ntdcfe.run.instance import job_of
 from ntdcfe.run.parallel import AT_ONCE, Halt, in_parallel
 from ntdcfe.settings import SearchSettings
+from ntdcfe.version import __version__
 
 if TYPE_CHECKING:
     from ntdcfe.explainer import NTDCFE
@@ -33,6 +34,8 @@ Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 
 # Values of all series whose searches share calls: bounds the memory of a batch.
 POOLED_VALUES = 20_000
+# Values of all series whose jobs are kept from the first check on: bounds the memory of a large batch.
+KEPT_VALUES = 1_000_000
 # Settings that decide how long it takes and what it withstands, not what comes out.
 OPERATIONAL = ("max_seconds", "max_batch_size", "retries", "retry_wait", "call_seconds")
 
@@ -77,13 +80,13 @@ class Batch:
         )
         self.driver = Driver(predictor, self.static, settings.max_seconds)
         self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
+        self._built: dict[int, Job] = {}
 
     def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: bool) -> list[Counterfactual]:
         """What became of every instance, in order; written to the store as it comes."""
         known = {} if store is None else dict(store.results)
         todo = list(range(len(self.X))) if store is None else store.todo()
-        for i in todo:
-            self.job(i)  # what cannot be explained is refused at the door, before the model is asked anything
+        self._check(todo)
         results, cause = dict(known), None
         source = (
             self.pools(todo, AT_ONCE if store else None) if options["backend"] is None else self._workers(todo, options)
@@ -144,9 +147,20 @@ class Batch:
                 # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
                 halt.request()
 
+    def _check(self, todo: Sequence[int]) -> None:
+        """Refuse what cannot be explained, before the model is asked anything; as many jobs as fit are kept."""
+        kept = KEPT_VALUES // max(self.states[0].size, 1) if len(self.X) else 0
+        for place, i in enumerate(todo):
+            job = self.job(i)
+            if place < kept:
+                self._built[i] = job
+
     def job(self, i: int) -> Job:
         """Instance `i`, not begun."""
-        return job_of(self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static)
+        built = self._built.pop(i, None)
+        return built or job_of(
+            self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
+        )
 
     def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
         """An instance that was not begun."""
@@ -164,8 +178,10 @@ class Batch:
         columns = plain_features(self.features)
         targets = [repr(target) for target in self.targets]
         return {
+            "version": __version__,
             "target": targets[0] if len(set(targets)) == 1 else targets,
             **{name: value for name, value in settings.items() if name not in OPERATIONAL},
+            **{name: [_named(each) for each in getattr(self.settings, name)] for name in ("terms", "moves")},
             **{name: plain(getattr(explainer, name)) for name in ("seed", "output", "classes", "missing")},
             **{
                 f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)

@@ -73,8 +73,11 @@ class Allowance(Protocol):
     def batch_size(self) -> int:
         """Rows in the next batch."""
 
-    def left(self, share: float = 1.0) -> bool:
-        """Whether less than that share is used up."""
+    def left(self, share: float = 1.0, found: bool = True) -> bool:
+        """Whether less than that share is used up; of the rows alone, as long as nothing is found."""
+
+    def replan(self) -> None:
+        """Something is found: spread the rows that are left over batches anew, if it took long."""
 
 
 @dataclass
@@ -110,6 +113,10 @@ class Search:
         """What they cost."""
         return self.problem.objective
 
+    def left(self, share: float = 1.0) -> bool:
+        """Whether less than that share of the budget is used up."""
+        return self.budget.left(share, len(self.pool) > 0)
+
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""
         self.history.append(Update(self.budget.rows, success_share, self.pool.best_proximity))
@@ -134,6 +141,7 @@ class Search:
         cost, sparsity = self.objective.cost_and_sparsity(states)
         if reached.any():
             if self.first_found is None:
+                self.budget.replan()
                 self.first_found = self.budget.rows - len(states) + int(reached.argmax()) + 1
             most = max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
             self.pool.extend(states[reached], cost[reached], sparsity[reached], most)

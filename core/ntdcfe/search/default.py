@@ -9,6 +9,7 @@ from __future__ import annotations
 from ntdcfe.problem.transition import hold_to_end
 from ntdcfe.search.base import Asks, Search
 from ntdcfe.search.episodes import Episodes
+from ntdcfe.search.exhaustive import exhaustive, is_small
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
 from ntdcfe.search.tables import grow
@@ -16,10 +17,13 @@ from ntdcfe.search.tables import grow
 
 def default(search: Search) -> Asks:
     """Probe, learn, refine; where the user's own transition says what can be done, its interventions alone."""
+    free = search.problem.transition is hold_to_end
+    if free and is_small(search):
+        yield from exhaustive(search)
+        return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
     agent = Agent(search)
-    free = search.problem.transition is hold_to_end
     if free and search.space.n_steps == 1:
         yield from grow(search)
     if free and not len(search.pool):

@@ -73,13 +73,13 @@ class Episodes:
         strength, successes, failures = settings.tuning.starts.probe_strength, 0, 0
         best = Best(search.space.original, -np.inf)
         while successes < settings.updates:
-            if not search.budget.left(tuning.share if len(pool) and settings.refine else 1.0):
+            if not search.left(tuning.share if len(pool) and settings.refine else 1.0):
                 break
             yield from self.play()
             if len(pool):
                 successes += 1
                 for _ in range(tuning.more_starts if self.free and failures else 0):
-                    if len(pool.niches()) == 1 and search.budget.left():
+                    if len(pool.niches()) == 1 and search.left():
                         yield from many_at_once(search, strength, best)
                 continue
             failures += 1
@@ -87,7 +87,7 @@ class Episodes:
             if self.free:
                 best = yield from many_at_once(search, strength, best)
             if failures % tuning.rounds_before_widening == 0:
-                search.space.widen(tuning.widening)
+                search.space.limits.widen(tuning.widening)
 
     def play(self) -> Asks:
         """One round: every episode acts until it is valid or out of interventions; then the agent learns."""

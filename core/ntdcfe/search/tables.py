@@ -47,7 +47,7 @@ def grow(search: Search) -> Asks:
     space, pool, n, tuning = search.space, search.pool, search.budget.batch_size, search.settings.tuning.tables
     singles = _singles(search)
     asked: list[Outcome] = []
-    while sum(len(outcome.states) for outcome in asked) < len(singles) and search.budget.left(tuning.share_for_singles):
+    while sum(len(outcome.states) for outcome in asked) < len(singles) and search.left(tuning.share_for_singles):
         asked.append((yield from search.ask(singles[n * len(asked) : n * (len(asked) + 1)])))
     if not asked:
         return
@@ -58,7 +58,7 @@ def grow(search: Search) -> Asks:
     bases, valid, score = (np.concatenate([outcome[i] for outcome in asked]) for i in range(3))  # type: ignore[misc]
     change, gain = bases - space.original, score - np.median(score)  # most features do nothing alone
     feature = (change[:, 0] != 0).argmax(1)
-    while pool.n_sets < search.settings.n_counterfactuals and search.budget.left(
+    while pool.n_sets < search.settings.n_counterfactuals and search.left(
         tuning.share_for_sets if len(pool) else 2 * tuning.share_for_sets
     ):
         # What is valid needs nothing more. Every other base with every change of a feature that it leaves alone:
@@ -80,7 +80,7 @@ def _random_sets(search: Search, asked: list[Outcome]) -> Asks:
     idle = np.concatenate([outcome.states[~outcome.valid] for outcome in asked]) - space.original
     if len(idle) < 2:
         return
-    while search.pool.n_sets < search.settings.n_counterfactuals and search.budget.left(tuning.share_for_sets):
+    while search.pool.n_sets < search.settings.n_counterfactuals and search.left(tuning.share_for_sets):
         rank = rng.random((n, len(idle))).argsort(1).argsort(1)
         together = rank < rng.integers(2, tuning.most_together + 1, n)[:, None]
         yield from search.ask(space.original + np.tensordot(together.astype(idle.dtype), idle, 1))

@@ -63,7 +63,7 @@ def refine(search: Search) -> Asks:
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
     races = without_gain = 0
-    while search.budget.left() and without_gain < tuning.races_without_gain:
+    while search.left() and without_gain < tuning.races_without_gain:
         best = pool.best_cost
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
@@ -167,7 +167,7 @@ def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> 
     often, seldom = (tuning.regress_often, tuning.regress_seldom)
     if search.space.n_steps == 1:
         often = seldom = tuning.regress_rows
-    while racing and search.budget.left(share):
+    while racing and search.left(share):
         wins = any(descent.wins_by(Rebuild) for descent in racing)
         due = lap % (often if wins else seldom) == 0
         if due and memory.surrogate.ready and search.settings.shape == "segments":

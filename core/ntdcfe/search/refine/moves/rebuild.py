@@ -72,8 +72,7 @@ class Rebuild(Move):
         units = np.tile(space.units, space.n_steps)
         held = known.effects[:, cells] * (change / units[cells])
         discrete = space.discrete[cells % len(space.discrete)]
-        cost = objective.of_changes(change, cells) * np.where(discrete, np.abs(change), 1.0)
-        efficiency = held / (cost + objective.price_of_cell)
+        efficiency = held / (objective.of_changes(change, cells) + objective.price_of_cell)
         rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
 
         draw = rng.integers(0, len(held), n)

@@ -1,0 +1,62 @@
+"""Small spaces: every state that there is, asked once. What is found is the optimum, and nothing is asked twice."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.space import Space
+from ntdcfe.search.base import Asks, Search
+
+# Every state is asked about where there are no more than this (rule of thumb: as many as the default budget has rows).
+MOST_STATES = 10_000
+
+
+def is_small(search: Search) -> bool:
+    """Whether the budget is enough for every state that the series may take."""
+    rows = search.settings.max_rows
+    return n_states(search.space) <= min(MOST_STATES, math.inf if rows is None else rows // 2)
+
+
+def n_states(space: Space) -> float:
+    """How many states there are, infinite where a number may take any value or go as far as it likes."""
+    total = 1.0
+    for i in np.flatnonzero(space.movable.any(0)):
+        values = space.limits.values(int(i))
+        cells = int(space.movable[:, i].sum())
+        # Beyond any budget is as good as infinite, and no power of a number overflows.
+        if values is None or cells * math.log(max(len(values), 1)) > math.log(MOST_STATES):
+            return math.inf
+        total *= float(len(values)) ** cells
+    return total
+
+
+def exhaustive(search: Search) -> Asks:
+    """Ask about every state but the original."""
+    space, size = search.space, search.budget.batch_size
+    cells = np.argwhere(space.movable)
+    values = [some for _, f in cells if (some := space.limits.values(int(f))) is not None]
+    total = math.prod(len(some) for some in values)
+    asked = np.empty((0, *space.original.shape), space.dtype)
+    for start in range(0, total, size):
+        # A number from 0 to the total, read in a mixed radix, names one combination of values.
+        code = np.arange(start, min(start + size, total))
+        states = np.repeat(space.original[None], len(code), axis=0)
+        for (step, feature), some in zip(cells, values, strict=True):
+            code, digit = np.divmod(code, len(some))
+            states[:, step, feature] = some[digit]
+        states = _new(space.project(states), asked, space)
+        asked = np.concatenate([asked, states])
+        if len(states):
+            yield from search.ask(states)
+
+
+def _new(states: NDArray[Any], asked: NDArray[Any], space: Space) -> NDArray[Any]:
+    """The states ``(n, K, F)`` that differ from the original, from each other, and from those asked already."""
+    states = states[(states != space.original).any((1, 2))]
+    both = np.concatenate([asked, states]).reshape(len(asked) + len(states), -1)
+    _, first = np.unique(both, axis=0, return_index=True)
+    return states[np.sort(first[first >= len(asked)]) - len(asked)]

@@ -1,0 +1,100 @@
+import json
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from ntdcfe import NTDCFE, Category, Continuous, Counterfactual, Discrete, Features, InvalidInputError, OneHot, Target
+from ntdcfe.testing import Failing, ends_high, logistic, series, total
+
+
+def explained(**options):
+    return NTDCFE(ends_high, **options).explain(series(20, 2, mean=-1.5), 1, max_rows=400)
+
+
+def again(cf):
+    return Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict(), allow_nan=False)))
+
+
+def test_the_text_of_a_result_fits_on_a_line():
+    """It had 212,515 characters."""
+    cf = NTDCFE(ends_high).explain(series(500, 20, mean=-1.5), 1, max_rows=300)
+    assert len(repr(cf)) < 120
+    assert repr(cf).startswith("<Counterfactual found: 500 x 20, proximity=")
+
+
+def test_help_shows_every_field():
+    for entry in fields(Counterfactual):
+        assert f"\n    {entry.name} : " in Counterfactual.__doc__
+
+
+def test_with_every_feature_bounded_nothing_is_said_of_a_wider_reach():
+    """"values were let go 16 times as far as usual" was said although no value could go any further."""
+
+    def never_but_far(X):
+        return (X.min((1, 2)) > 2.9).astype(int)
+
+    x = np.zeros((8, 6))
+    bounded = NTDCFE(never_but_far, Features.continuous(6, bounds=(0, 3))).explain(x, 1, max_rows=4000)
+    assert bounded.widened == 1
+    assert "as far as usual" not in str(bounded)
+    free = NTDCFE(lambda X: (X.min((1, 2)) > 40).astype(int)).explain(x[:, :2], 1, max_rows=4000)
+    assert free.widened > 1
+    assert "times as far as usual" in str(free)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        Features([Continuous(), Continuous(name="b", bounds=(None, 5))]),
+        Features([Discrete(values=[-2, -1.5, -1, 1]), Continuous()], actionable_steps=slice(1, None)),
+        Features([Category(labels=["low", "high"]), Continuous()], actionable_steps=[0, 1]),
+    ],
+)
+def test_a_result_comes_back_from_json(features):
+    x = np.zeros((4, 2)) if isinstance(features[0], Category) else np.full((4, 2), -1.0)
+    cf = NTDCFE(lambda X: (X[:, -1].sum(1) > 0).astype(int), features).explain(x, 1, max_rows=300)
+    read = again(cf)
+    assert str(read) == str(cf)
+    assert read.features == cf.features
+    np.testing.assert_array_equal(read.x, cf.x)
+    assert repr(read.features) == repr(cf.features)
+    assert eval(repr(cf.features)) == cf.features
+
+
+def test_a_feature_of_an_unknown_kind_is_named():
+    entry = explained().to_dict()
+    entry["features"]["features"][0]["kind"] = "Colour"
+    with pytest.raises(InvalidInputError, match="kind 'Colour' cannot be read"):
+        Counterfactual.from_dict(entry)
+
+
+def test_reservations_are_told_once_in_one_place():
+    cf = NTDCFE(Failing(9)).explain(series(20, 2, mean=-1.5), 1)
+    (reservation,) = cf.reservations()
+    assert reservation.startswith("the model failed before this could be asked again")
+    assert reservation in str(cf)
+    assert explained().reservations() == []
+
+
+def test_texts_of_targets_type_back():
+    for target in (
+        Target.label("a"), Target.labels([1, 2]), Target.other(), Target.probability(1, 0.7), Target.interval(None, 3),
+        Target.label(1) & Target.probability(1, 0.7), Target.other().confident(0.9),
+    ):  # fmt: skip
+        assert repr(eval(repr(target))) == repr(target)
+
+
+def test_targets_combine():
+    x = series(10, 2)
+    cf = NTDCFE(logistic).explain(x, Target.label(1) & Target.probability(1, 0.9), max_rows=500)
+    assert logistic(cf.x[None])[0, 1] >= 0.9
+    cf = NTDCFE(total).explain(x, Target.interval(2, None) & Target.interval(None, 2.5), max_rows=900)
+    assert 2 <= total(cf.x[None])[0] <= 2.5
+    cf = NTDCFE(logistic).explain(x, Target.other().confident(0.8), max_rows=500)
+    assert logistic(cf.x[None])[0, 1] >= 0.8
+
+
+def test_one_hot_features_type_back():
+    features = Features([OneHot(["a", "b"], weight=2.0), Continuous(precision=1)])
+    assert repr(features) == "Features(features=(OneHot(weight=2.0, categories=('a', 'b')), Continuous(precision=1)))"

@@ -230,7 +230,7 @@ class Counterfactual:
             return None
 
 
-# What is written as it is; the rest is arrays, or follows from them.
+# The fields that are written as they are; the others are arrays, or follow from arrays.
 _PLAIN = [
     entry.name
     for entry in fields(Counterfactual)

@@ -101,7 +101,7 @@ class Budget:
             return self.settings.batch_rows
         if rows is None:
             return self.tuning.most_rows
-        if self.n_steps > 1:  # a row of a table has few cells: what is not needed is not asked
+        if self.n_steps > 1:  # a row of a table has few cells: batches stay small, and rows may be left over
             rows, calls = rows - self.proposed, max(1, calls - self.batches)
         return min(self.tuning.most_rows, max(self.tuning.fewest_rows, int(rows // calls)))
 
@@ -130,7 +130,7 @@ class Budget:
     def room(self, contradicted: bool) -> int:
         """Rows that the search may still ask: some are set aside for the last check."""
         settings = self.settings
-        # A call of votes and, should one of them contradict, a few more; many where it is known that they will.
+        # One call of votes and a few more in case of a contradiction; twice as many if the model is known to contradict.
         full = settings.confirmations * (12 if contradicted else 6) * settings.n_counterfactuals
         spare = full if settings.max_rows is None else settings.max_rows // 4
         return self.rows_left - min(full, max(settings.n_counterfactuals, spare))

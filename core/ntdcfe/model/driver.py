@@ -40,7 +40,7 @@ class Driver:
     progress: bool = False
     interrupted: bool = field(default=False, init=False)
     stop_requested: Callable[[], bool] | None = field(default=None, init=False)
-    """Tells whether somebody else asks for an end."""
+    """Tells whether the run was asked to end, for instance by the process that shares its threads."""
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds

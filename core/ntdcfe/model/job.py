@@ -158,7 +158,7 @@ class Job:
         self.budget.batches += 1
         target.check(prediction)
         if target.relative or target.reached(prediction)[0]:
-            # Everything that follows would be about another question if this were wrong.
+            # If this answer were wrong, the whole search would be about another question: ask until one answer leads.
             prediction = yield from trust.majority(prediction)
         self.present = prediction[:1]
         trust.target = target.given(self.present)
@@ -172,7 +172,7 @@ class Job:
     def _step(self, move: Callable[[Talk], Question]) -> None:
         assert self._talk is not None
         try:
-            # What is near the largest number there is goes to infinity, and is too far.
+            # Values near the largest floating number overflow to infinity: such states are infinitely far.
             with one_thread(), np.errstate(over="ignore", invalid="ignore"):
                 self.pending = move(self._talk)
         except StopIteration:
@@ -188,7 +188,7 @@ class Job:
 
 
 def _wrapped(cause: Exception) -> PredictorError:
-    # Whether a function that the search was given is at fault, or the search itself, shows in the place.
+    # The file and line tell whether a function of the user's or the search itself is at fault.
     frames = traceback.extract_tb(cause.__traceback__)
     place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
     error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")

@@ -36,14 +36,14 @@ def last_check(job: Job) -> Talk:
     while waiting and len(job.answers) < wanted:
         missing = wanted - len(job.answers)
         if not job.complete and trust.contradicted and not trust.sure_of_some:
-            # In a hurry, and most of what the model called valid may not be: as many at once as rows allow.
+            # Time is short, and many states that the model called valid may not be: ask about as many as rows allow.
             missing = max(missing, budget.rows_left // (4 * trust.lead))
         asked, waiting = waiting[:missing], waiting[missing:]
         said: list[Prediction | None] = [None] * len(asked)
         try:
             yield from _confirm(job, np.array(asked), rest, said)
         finally:
-            # Where time or the model ends it as well: answers that were confirmed by then stay confirmed.
+            # Also where time or the model ends the check: answers that were confirmed by then stay confirmed.
             if job.status != "already_target":
                 held = [state for state, prediction in zip(asked, said, strict=True) if prediction]
                 job.answers = (*job.answers, *held)[:wanted]
@@ -103,6 +103,6 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
             at = i * copies + int(votes[i].argmax())
             said[undecided[i]] = prediction[at : at + 1]
         if (lead[undecided] < 0).any():
-            trust.sure_of_some = False  # it was wrong
+            trust.sure_of_some = False  # a state that was believed has lost the vote
         undecided = undecided[(lead[undecided] >= 0) & ~enough]
         job.leading = list(states[undecided[lead[undecided] >= size]])

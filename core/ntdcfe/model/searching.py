@@ -48,7 +48,7 @@ def searching(job: Job) -> Talk:
             reached, repeated_holds = reached[: len(states)], reached[len(states) :].all()
             prediction = prediction[: len(states)]
             score = trust.target.score(prediction)
-            unchanged = reached.copy()  # whatever the model says: that is the original
+            unchanged = reached.copy()  # a state without a change is the original, whatever the model says of it
             unchanged[reached] = search.objective.sparsity(states[reached]) == 0
             first_contradiction = not trust.contradicted and bool(not repeated_holds or unchanged.any())
             trust.contradicted |= first_contradiction

@@ -1,4 +1,4 @@
-"""Ask and tell: an explanation whose questions somebody else answers."""
+"""Ask and tell: an explanation whose questions the caller answers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Torch, and the library that numpy leaves products to, on one thread; small ones are faster on it, too."""
-    torch = sys.modules.get("torch")  # where nobody has loaded it, it has no threads to limit
+    torch = sys.modules.get("torch")  # a torch that is not loaded has no threads to limit
     before = 1 if torch is None else torch.get_num_threads()  # every thread has its own
     if torch is not None and before != 1:
         torch.set_num_threads(1)

@@ -68,7 +68,7 @@ class TrustTuning:
 
     def lead_needed(self, n_errors: int, n_trials: int) -> int:
         """By how many votes a claim has to lead, given how often the model erred: Wald's sequential test."""
-        # A little pessimistic: none wrong of thirty is not never.
+        # A little pessimistic: no error in thirty trials does not mean that the model never errs (rule of succession).
         rate = min(self.most_errors, (1 + n_errors) / (2 + n_trials)) if n_trials else self.most_errors
         return min(self.most_lead, math.ceil(math.log(self.one_in) / math.log((1 - rate) / rate)))
 
@@ -181,7 +181,7 @@ class Trust:
             prediction = yield Question(states[at[asked]])
             poll.count(asked, self.target.reached(prediction))
             self.sure_of_some |= bool(poll.believed.any())
-        # What was voted out tells how often the model errs.
+        # The votes on claims that were dropped tell how often the model errs.
         out = poll.dropped
         self._n_trials += int(poll.votes[out].sum())
         self._n_errors += int((poll.votes + poll.lead - 1)[out].sum()) // 2

@@ -51,7 +51,7 @@ class Constraint(ABC):
         """Which of the states ``(n, K, F)`` break the constraint ``(n,)``; never the original itself."""
 
     def affects(self) -> tuple[int, ...]:
-        """Positions of the features that `project` computes from others, also where nobody may act on them.
+        """Positions of the features that `project` computes from others, also those that may not be acted on.
 
         A constraint that computes features has its turn after all that move features.
         """
@@ -64,11 +64,11 @@ class Constraint(ABC):
 
 @dataclass(frozen=True)
 class Causal(Constraint):
-    """`effect` is `function` of `causes`: whoever changes a cause changes the effect with it.
+    """`effect` is `function` of `causes`: a change of a cause changes the effect with it.
 
     The rule fires at the cells whose causes were changed, and where its outcome differs from
     the one for the original series (so that lagged rules reach later steps). A series that
-    nobody changed is never touched, even if it does not obey the rule.
+    is not changed is never touched, even if it does not obey the rule.
 
     A change whose effect would leave the effect's bounds, values, direction or actionable
     steps cannot be made true and is not made at all.

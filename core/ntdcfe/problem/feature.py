@@ -25,7 +25,7 @@ class Feature:
     name : str, optional
         Shown in results; ``"feature 3"`` if not given.
     role : {"actionable", "non_actionable", "immutable"}
-        The agent may change it; only a causal rule may; nobody may.
+        The agent may change it; only a causal rule may; it never changes.
     weight : float
         Feasibility weight (> 0): what one unit of change costs. Small means easy to change.
     """

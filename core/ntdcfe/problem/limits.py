@@ -51,7 +51,7 @@ class Limits:
         direction = np.array([getattr(f, "direction", None) or "" for f in self.features])
         low = np.where(direction == "rise", np.maximum(low, self.original), low)
         high = np.where(direction == "fall", np.minimum(high, self.original), high)
-        # Limits on the grid: what is rounded and then clipped is still on it.
+        # Limits lie on the grid, so that a rounded and then clipped value does, too.
         for i, precision in self.precisions.items():
             low[:, i], high[:, i] = _up(low[:, i], precision), 0.0 - _up(-high[:, i], precision)
         return low, high

@@ -145,7 +145,7 @@ class Objective:
             units = self._feature_units
             distance = self._proximity(self.original / units, x / units, self._feature_weights, self._feature_discrete)
             return distance, self.sparsity(x)
-        distances = _distances(self.original, x, self._feature_discrete)  # one look at the cells for both
+        distances = _distances(self.original, x, self._feature_discrete)  # computed once for both
         return np.asarray(distances @ self._per_unit), _count(distances != 0)
 
     def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ class Space:
     Parameters
     ----------
     original : array (K, F)
-        The series, one value a feature. Missing cells hold a number that nobody sees, see :func:`stand_ins`.
+        The series, one value a feature. Missing cells hold a number that the model never sees, see :func:`stand_ins`.
     features : Features
     constraints : sequence of Constraint
     on_violation : {"cap", "discard"}
@@ -164,7 +164,7 @@ class Space:
         """States that the constraints have moved to where they obey, as far as limits allow."""
         if not self._moving:
             return x
-        # As often as there are constraints: what one of a chain moves, the next may have to move again.
+        # As often as there are constraints: in a chain of them one may have to move what another moved.
         for constraint in self._moving * len(self._moving):
             x = self._projected(constraint, x)
         return self._into_range(self.limits.onto_grid(np.where(self.movable, x, self.original)))

@@ -1,4 +1,4 @@
-"""Units of change: what counts as one step of a feature when nobody standardised it.
+"""Units of change: what counts as one step of a feature that is not standardised.
 
 Proximity, steps and reach of the search are measured in these, so that a feature in metres and
 one in millimetres are treated alike.

@@ -107,7 +107,7 @@ class Batch:
                     self.driver.interrupted = True
                     if options["backend"] is not None:
                         source.close()
-                    # And once more around: what a pool has finished is not lost.
+                    # The loop goes on once more, so that instances which the pool has finished are not lost.
                 except NTDCFEError:
                     raise
                 except Exception as lost:
@@ -136,7 +136,7 @@ class Batch:
         limit = self.settings.max_seconds
         until = None if limit is None else time.time() + limit
         work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
-        # On threads the number is everybody's, on processes each sets its own.
+        # Threads share the number of BLAS threads; every process sets its own.
         with one_thread():
             try:
                 for group, results in in_parallel(

@@ -69,7 +69,7 @@ class Checkpoint:
         os.close(self._file)
 
     def _write(self, line: str) -> None:
-        # In one piece, so that a process that dies leaves whole lines.
+        # In one piece, so that a process that is killed leaves whole lines.
         os.write(self._file, f"{line}\n".encode())
         os.fsync(self._file)
 
@@ -93,7 +93,7 @@ class Checkpoint:
                 raise
             except (ValueError, KeyError, TypeError, IndexError) as cause:
                 if number == len(lines) and number > 1:
-                    # The disk kept the end of the line, but not all of it.
+                    # The end of the line reached the disk, but not all of it.
                     return good - len(line) - 1
                 raise InvalidInputError(f"checkpoint: line {number} of {self.path} is damaged ({cause}).") from cause
         return good

@@ -19,7 +19,7 @@ TASKS_A_WORKER = 4
 
 
 class Halt:
-    """Tells workers that share this process to stop, and waits for them; in others it is a copy that nobody sets."""
+    """Tells workers that share this process to stop, and waits for them; a copy in another process is never set."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -39,7 +39,7 @@ class Halt:
             self._changed.notify_all()
 
     def request(self) -> None:
-        """Ask for an end, and return when nobody is at work any more."""
+        """Ask for an end, and return when no worker is at work any more."""
         self.requested = True
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
@@ -101,7 +101,7 @@ def _once(
         register_ray()
     own = {name: options[name] for name in ("timeout", "pre_dispatch", "batch_size") if name in options}
     try:
-        # By the context, not by an argument: the Dask backend takes what Parallel adds to the latter for its own.
+        # By the context: the Dask backend would take the options that Parallel adds to an argument for its own.
         with joblib.parallel_config(**{name: value for name, value in options.items() if name not in own}):
             workers = max(1, joblib.effective_n_jobs(options["n_jobs"]))
             rounds = joblib.Parallel(**{"batch_size": 1, **own})

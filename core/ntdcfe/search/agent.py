@@ -60,7 +60,7 @@ class Agent:
         feature: NDArray[np.int64],
         strength: NDArray[np.float64],
     ) -> Experience:
-        """Interventions that somebody else chose: steps, places among :attr:`features`, strengths, all ``(n,)``."""
+        """Interventions of another origin: steps, places among :attr:`features`, strengths, all ``(n,)``."""
         columns = (step, feature, strength.astype(np.float32))
         return Experience(self.policy.inputs(states), Action(*map(torch.from_numpy, columns)))
 

@@ -101,14 +101,14 @@ class Episodes:
             proposals = search.problem.transition(states[alive], intervention, space.discrete)
             outcome = yield from search.ask(proposals, states[alive])
             states[alive] = outcome.states
-            # Valid is worth more the nearer it is to the best so far; on the way, a rising score counts.
+            # A valid state is rewarded by its nearness to the best so far, a state on the way by a rising score.
             best = search.pool.best_cost if len(search.pool) else 1.0
             reward = outcome.valid * 2 / (1 + outcome.cost / best)
             if outcome.score is not None:
                 reward = reward + outcome.score - (last_score[alive] if t else outcome.score.min())
                 last_score[alive] = outcome.score
                 if settings.learn and not len(search.pool):
-                    self.agent.learn([experience], reward)  # the score alone shows the way: no need to wait
+                    self.agent.learn([experience], reward)  # the score is reward enough: no need to wait for the end of the episode
             record.append((experience, reward, alive))
             if settings.learn and not len(search.pool):
                 self.scale = min(tuning.largest_step, tuning.step_growth * self.scale)

@@ -27,7 +27,7 @@ def n_states(space: Space) -> float:
     for i in np.flatnonzero(space.movable.any(0)):
         values = space.limits.values(int(i))
         cells = int(space.movable[:, i].sum())
-        # Beyond any budget is as good as infinite, and no power of a number overflows.
+        # A number of states beyond any budget counts as infinite, so that no power overflows.
         if values is None or cells * math.log(max(len(values), 1)) > math.log(MOST_STATES):
             return math.inf
         total *= float(len(values)) ** cells

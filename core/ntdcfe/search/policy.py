@@ -77,7 +77,7 @@ class ActionDistribution(NamedTuple):
 class Policy(nn.Module):
     """A network whose outputs are the paper's distributions over what may be acted on.
 
-    Features that nobody may act on have no output; steps that may not be changed are masked.
+    Features that may not be acted on have no output; steps that may not be changed are masked.
 
     Parameters
     ----------

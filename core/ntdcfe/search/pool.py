@@ -130,7 +130,7 @@ class Pool:
     def _insert(self, entry: Entry) -> None:
         insort(self._entries, entry, key=lambda kept: kept[:2])
         del self._entries[self.keep :]
-        # What was seen and not kept may come again; remembering all of it would grow without bounds.
+        # States that were seen and not kept may come again: remembering all of them would grow without bounds.
         if len(self._seen) > 100 * self.keep:
             self._seen = {_key(kept.state) for kept in self._entries}
 

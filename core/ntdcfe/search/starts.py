@@ -67,7 +67,7 @@ def probe(search: Search, agent: Agent) -> Asks:
         gain = outcome.valid / (1 + outcome.cost / outcome.cost.max(initial=1e-12))
         if outcome.score is not None:
             gain = gain + outcome.score
-        continuous = ~space.discrete[movable[group[:, 0]]]  # what a discrete feature was set to is not recorded
+        continuous = ~space.discrete[movable[group[:, 0]]]  # the value that a discrete feature was set to is not recorded
         originals = np.broadcast_to(space.original, outcome.states[continuous].shape)
         first = group[:, 0][continuous]
         agent.learn(
@@ -115,7 +115,7 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
     sign = np.where(rng.random(shape) < rng.choice([0.0, 0.5, 1.0], n)[:, None], -1.0, 1.0)
     size = strength * rng.choice([0.5, 1.0], n)[:, None]
     built_upon = np.isfinite(best.score) & (rng.random(n) < tuning.built_upon)
-    # The nearer it is already, the smaller the steps that are left.
+    # The best state is near the target already, so smaller steps are tried from it.
     size[built_upon] = tuning.probe_strength * rng.choice([0.1, 0.3, 1.0], (built_upon.sum(), 1))
     start = _starts(space, n, rng)
     proposals = _shifted(space, start, moved, sign * size, rng)
@@ -124,13 +124,13 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
     free = changed & ~space.discrete
     proposals = np.where(free, proposals - space.original + base, np.where(changed, proposals, base))
     if space.n_steps > 1:
-        # Calm where it was lively, or the reverse, is out of the reach of shifts.
+        # No shift makes a feature vary less, or more.
         kind = rng.random(n)[:, None, None]
         centre = base.mean(1, keepdims=True)
         ratio = rng.choice((*tuning.stretches, strength), n)[:, None, None]
-        stretched = free & (kind < tuning.stretched) & (base != centre)  # what is constant is only shifted
+        stretched = free & (kind < tuning.stretched) & (base != centre)  # a constant feature cannot be stretched
         proposals = np.where(stretched, centre + ratio * (base - centre), proposals)
-        # And of what is constant, only a wave makes something lively.
+        # Only a wave makes a constant feature vary.
         swinging = tuning.swinging if strength > tuning.probe_strength * tuning.swings_from else 0.0
         swings = (size * space.units)[:, None] * _waves(n, space.n_steps, shape[1], rng)
         proposals = np.where(free & (kind > 1 - swinging), base + swings, proposals)

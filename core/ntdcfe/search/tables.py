@@ -61,7 +61,7 @@ def grow(search: Search) -> Asks:
     while pool.n_sets < search.settings.n_counterfactuals and search.left(
         tuning.share_for_sets if len(pool) else 2 * tuning.share_for_sets
     ):
-        # What is valid needs nothing more. Every other base with every change of a feature that it leaves alone:
+        # Every base that is not valid yet, with every change of a feature that it leaves alone:
         best = np.flatnonzero(~valid)[np.argsort(-score[~valid], kind="stable")[: tuning.bases]]
         alone = (bases[best] == space.original)[:, 0, feature]
         promise = np.where(alone & (gain > 0), score[best, None] + gain, -np.inf)

@@ -118,7 +118,7 @@ class Descent:
         if better.any():
             i = int(np.where(better, outcome.cost, np.inf).argmin())
             gain, block = 1 - float(outcome.cost[i]) / self.cost, int(np.searchsorted(self._ends, i, side="right"))
-            # What a union wins is counted for the first move.
+            # The gain of a union is credited to the first move.
             self._credit[max(block - 1, 0)] += tuning.credit_for_gain * gain
             by = self._moves[block - 1] if block else None
             for move in self._moves:

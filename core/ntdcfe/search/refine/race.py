@@ -69,7 +69,7 @@ def refine(search: Search) -> Asks:
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
             descents = yield from _to_the_boundary(search, np.array(head), memory)
             beaten = yield from _race(search, descents[: tuning.racers], memory, races)
-            # Those that did not race, or lost, may do so again.
+            # Descents that did not race, or lost, may race later.
             starts = [descent.base for descent in [*descents[tuning.racers :], *beaten]] + starts
         else:
             descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
@@ -187,7 +187,7 @@ def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> 
             half = max(1, len(racing) // 2)
             beaten += racing[half:]
             racing = racing[:half]
-            # Too far from the best of the races before, less patiently the longer it takes.
+            # A race that stays too far behind the best of earlier races ends; the longer it takes, the less far is too far.
             if racing[0].cost > (1 + tuning.lap / lap) * record:
                 break
     return beaten

@@ -111,7 +111,7 @@ class Surrogate:
     def effects(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """How much a unit of change in each cell moves the answer ``(draws, K * F)``."""
         draws, cells = self.tuning.draws, self._changes()
-        # Of a feature that no answer is about nothing can be told: most, where there are many.
+        # Features that no remembered state changes have no effect to estimate: most, where there are many.
         features = np.flatnonzero(cells.any(0).any(0))
         changes = cells[:, :, features]
         half = _smoothed(changes, self._half_smoother)

@@ -128,7 +128,7 @@ class Exchange(Move):
     @property
     def _worthwhile(self) -> bool:
         space, settings = self.search.space, self.search.settings
-        # The few cells of a table's row are known by now, of very many none decides; "to_end" knows no single cells.
+        # The few cells of a table's row have been tried by now; among very many cells no single one decides.
         return (
             space.n_steps > 1
             and space.original.size <= settings.tuning.surrogate.most_cells
@@ -180,7 +180,7 @@ class Exchanges:
     def propose(self, base: NDArray[Any], n: int, under_way: Groups, rng: np.random.Generator) -> Trial:
         """About n exchanges of changed cells of `base` ``(K, F)``: halves of groups under way, and new ones."""
         now, splits = base.ravel(), self.tuning.splits
-        # What was to be given up may be gone, or have become cheaper.
+        # The cell to be given up may have been taken back since, or have become cheaper than its group.
         worth = self._change(now, under_way.given_up)
         under_way = under_way.take(worth > under_way.expense)
         n_halved = min(len(under_way.given_up), int(n * self.tuning.most_halved) // (2 * splits))
@@ -208,7 +208,7 @@ class Exchanges:
         np.add.at(self._groups_tried, trial.size, 1.0)
         np.add.at(self._groups_held, trial.size, valid[n_halves:])
 
-        # Of the halves that held, the smallest goes on, unless it is what was looked for.
+        # The smallest half that held is halved next, unless it is cheap enough already.
         members = np.where(valid, n_members, none)[:n_halves].reshape(2 * splits, n_halved)
         smallest = members.argmin(0) * n_halved + np.arange(n_halved)
         held = members.min(0, initial=none) < none
@@ -235,7 +235,7 @@ class Exchanges:
         cost = self._change(now, cells) + price
         given_up = rng.choice(len(cells), n, p=cost / cost.sum())
         count = rng.choice(tuning.counts, n, p=tuning.chances)
-        # What a row wins, if a group that holds takes more rows until it is halved often enough.
+        # Expected successes a row: a group that holds takes further rows until it is halved often enough.
         wins = self._groups_held / self._groups_tried
         wins /= 1 + wins * 2 * tuning.splits * np.log2(tuning.groups)
         size = rng.choice(len(tuning.groups), n, p=wins / wins.sum())

@@ -82,7 +82,7 @@ class Rebuild(Move):
         missing = goal - (held[draw] * kept).sum(1)
 
         order, at = known.order[draw], np.arange(n)[:, None]
-        # Which of the promising cells are kept as they are: those that are not changed now never are.
+        # Which of the promising cells are among the changed cells that are kept.
         place = np.zeros(base.size, int)
         place[cells] = np.arange(len(cells))
         changed = np.zeros(base.size, bool)

@@ -130,7 +130,7 @@ class Budget:
     def room(self, contradicted: bool) -> int:
         """Rows that the search may still ask: some are set aside for the last check."""
         settings = self.settings
-        # One call of votes and a few more in case of a contradiction; twice as many if the model is known to contradict.
+        # One call of votes, and a few more in case of a contradiction; twice as many if the model contradicts itself.
         full = settings.confirmations * (12 if contradicted else 6) * settings.n_counterfactuals
         spare = full if settings.max_rows is None else settings.max_rows // 4
         return self.rows_left - min(full, max(settings.n_counterfactuals, spare))

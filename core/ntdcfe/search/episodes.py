@@ -108,7 +108,8 @@ class Episodes:
                 reward = reward + outcome.score - (last_score[alive] if t else outcome.score.min())
                 last_score[alive] = outcome.score
                 if settings.learn and not len(search.pool):
-                    self.agent.learn([experience], reward)  # the score is reward enough: no need to wait for the end of the episode
+                    # The score is reward enough: no need to wait for the end of the episode.
+                    self.agent.learn([experience], reward)
             record.append((experience, reward, alive))
             if settings.learn and not len(search.pool):
                 self.scale = min(tuning.largest_step, tuning.step_growth * self.scale)

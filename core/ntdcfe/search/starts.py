@@ -67,7 +67,7 @@ def probe(search: Search, agent: Agent) -> Asks:
         gain = outcome.valid / (1 + outcome.cost / outcome.cost.max(initial=1e-12))
         if outcome.score is not None:
             gain = gain + outcome.score
-        continuous = ~space.discrete[movable[group[:, 0]]]  # the value that a discrete feature was set to is not recorded
+        continuous = ~space.discrete[movable[group[:, 0]]]  # the value of a discrete feature is not recorded
         originals = np.broadcast_to(space.original, outcome.states[continuous].shape)
         first = group[:, 0][continuous]
         agent.learn(

@@ -187,7 +187,7 @@ def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> 
             half = max(1, len(racing) // 2)
             beaten += racing[half:]
             racing = racing[:half]
-            # A race that stays too far behind the best of earlier races ends; the longer it takes, the less far is too far.
+            # A race that stays too far behind the best of earlier races ends, the sooner the longer it takes.
             if racing[0].cost > (1 + tuning.lap / lap) * record:
                 break
     return beaten

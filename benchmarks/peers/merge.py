@@ -220,12 +220,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where cases.py saved the cases, if not in the layout's own folder")
     parser.add_argument("--page", type=Path, default=Path("comparison.html"))
     args = parser.parse_args()
-    headers, samples = {}, {}
+    samples = {}
     for name in METHODS:
         path = args.results / f"{slug(name)}.csv"
         if not path.exists():
             continue
-        headers[name], rows = report.read_csv(path)
+        _, rows = report.read_csv(path)
         # What is static has no layout, so it belongs to both.
         rows = [row for row in rows if row["layout"] == args.layout or row["dataset"] == STATIC]
         if rows:
@@ -233,8 +233,7 @@ def main() -> None:
     if not samples:
         raise SystemExit(f"{args.results}: no rows of layout {args.layout}")
     made_at = "; ".join(f"{name} at {', '.join(dict.fromkeys(r['commit'] for r in samples[name]))}" for name in samples)
-    notes = [f"{name}: {headers[name].note}" for name in samples if headers[name].note]
-    header = report.made(args, note=" ".join([f"Made of runs: {made_at}.", *notes]))
+    header = report.made(args, note=f"Made of runs: {made_at}. How they were limited stands in the headers of their files.")
     table = [
         summarise(rows) for case in cases_of(samples) for name in samples if (rows := of_case(samples[name], case))
     ]

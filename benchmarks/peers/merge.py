@@ -233,7 +233,9 @@ def main() -> None:
     if not samples:
         raise SystemExit(f"{args.results}: no rows of layout {args.layout}")
     made_at = "; ".join(f"{name} at {', '.join(dict.fromkeys(r['commit'] for r in samples[name]))}" for name in samples)
-    header = report.made(args, note=f"Made of runs: {made_at}. How they were limited stands in the headers of their files.")
+    header = report.made(
+        args, note=f"Made of runs: {made_at}. How they were limited stands in the headers of their files."
+    )
     table = [
         summarise(rows) for case in cases_of(samples) for name in samples if (rows := of_case(samples[name], case))
     ]

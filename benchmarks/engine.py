@@ -9,6 +9,8 @@ from ntdcfe import Counterfactual, SearchSettings
 
 # Of a counterfactual as a dict: what depends on the machine, and on who shares calls to the model.
 NOT_REPEATABLE = ("seconds", "n_calls")
+# Most rows that the default search puts into one batch.
+LARGEST_BATCH = SearchSettings().batch_rows
 
 
 def rows(cf: Counterfactual) -> int:

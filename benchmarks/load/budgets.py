@@ -18,7 +18,7 @@ from tqdm import tqdm
 from ntdcfe import NTDCFE, PAPER, SearchSettings
 
 RUNS = 1000
-BATCH = SearchSettings().batch_rows
+BATCH = engine.LARGEST_BATCH
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ explainer = NTDCFE(
     immutable_features=["Marital Status", "Sex"],
     feature_range={"Age": (18, 70), "Hours per week": (10, 80)},
     directions={"Age": "rise"},
-    max_queries=1500,
+    max_rows=1500,
 )
 X = X_test[model.predict(X_test) == 0][:5]
 explanation = explainer.explain(X, Y_t=np.array([1]), num_samples=3)
@@ -70,4 +70,4 @@ print(f"\nsuccess: {explanation.success}")
 print(f"marital status and sex untouched: {np.array_equal(cf[:, [2, 4]], X[:, [2, 4]])}")
 print(f"nobody gets younger: {(cf[:, 0] >= X[:, 0]).all()}")
 print(f"codes are codes: {all(np.isin(cf[:, i], range(len(names))).all() for i, names in CATEGORIES.items())}")
-print(f"rows and calls: {explanation.queries}, {explanation.calls}")
+print(f"rows and calls: {explanation.rows}, {explanation.calls}")

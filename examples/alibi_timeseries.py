@@ -69,7 +69,7 @@ explainer = NTDCFE(
     feature_names=CHANNELS,
     immutable_features=["gyro x", "gyro y", "gyro z"],  # only the accelerometer may change
     actionable_steps=slice(20, None),  # and not the first 20 steps
-    max_queries=4000,
+    max_rows=4000,
 )
 explanation = explainer.explain(X, Y_t=wanted, verbose=True)
 
@@ -79,7 +79,7 @@ print(f"the model says of them: {explanation.cf['class'].ravel().tolist()}")
 print(f"gyroscope untouched: {np.array_equal(cf[..., 3:], X[..., 3:])}")
 print(f"first 20 steps untouched: {np.array_equal(cf[:, :20], X[:, :20])}")
 print(f"changed cells: {explanation.sparsity} of {X[0].size}, L1 {np.round(explanation.proximity, 1).tolist()}")
-print(f"rows sent to the model: {explanation.queries}")
+print(f"rows sent to the model: {explanation.rows}")
 print(f"\n{explanation.text[0]}\n")
 
 explainer.save("explainer")  # alibi's own save and load, the predictor left out

@@ -70,7 +70,7 @@ print("\nAs JSON:", explanations.to_json()[:160], "...")
 # Where nothing is found, DiCE's exception tells why, and how near it came.
 try:
     explainer.generate_counterfactuals(
-        applicant, total_CFs=1, permitted_range={"age": [31, 33]}, features_to_vary=["age"], max_queries=200
+        applicant, total_CFs=1, permitted_range={"age": [31, 33]}, features_to_vary=["age"], max_rows=200
     )
 except NoCounterfactualsFound as nothing:
     missed = nothing.explanations.cf_examples_list[0]

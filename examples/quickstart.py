@@ -46,8 +46,8 @@ for name, value in [
     ("the model says of it", predict(cf.x[None])[0]),
     ("proximity (L1)", f"{cf.proximity:.2f}"),
     ("sparsity (changed cells)", f"{cf.sparsity} of {x.size}"),
-    ("rows sent to the model", cf.n_queries),
-    ("calls to the model", cf.n_calls),
+    ("rows sent to the model", cf.rows),
+    ("calls to the model", cf.calls),
     ("seconds", f"{cf.seconds:.1f}"),
 ]:
     print(f"{name:26} {value}")

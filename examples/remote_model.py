@@ -60,7 +60,7 @@ X[:, -1, 1] = 0.5
 explainer = NTDCFE(
     predict,
     Features.continuous(2, names=["load", "wind"]),
-    settings=SearchSettings(max_queries=2000, max_calls=25, max_batch_size=256, retries=5, retry_wait=0.05),
+    settings=SearchSettings(max_rows=2000, batch_rows=80, max_batch_size=256, retries=5, retry_wait=0.05),
 )
 checkpoint = Path("remote_model.jsonl")
 cfs = explainer.explain_batch(X, target="normal", checkpoint=checkpoint, progress=True)

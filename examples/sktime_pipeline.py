@@ -22,7 +22,7 @@ pipeline = TSInterpolator(50) * CounterfactualClassifier(knn, random_state=0)
 pipeline.fit(X, y)
 
 X_test, _ = load_gunpoint(split="test", return_type="pd-multiindex")
-result = pipeline.explain(X_test.loc[[0]], target="2", max_queries=1500)
+result = pipeline.explain(X_test.loc[[0]], target="2", max_rows=1500)
 print(f"GunPoint, a pipeline\n{result}\n")
 
 picture = Path("sktime_pipeline.png")
@@ -36,7 +36,7 @@ watches = load_basic_motions(split="test", return_type="pd-multiindex")[0].loc[2
 watches.columns = ["accel x", "accel y", "accel z", "gyro x", "gyro y", "gyro z"]
 fixed = {name: {"role": "immutable"} for name in watches.columns[3:]}
 explainer = CounterfactualExplainer(model, features=fixed, random_state=0)
-result = explainer.explain(watches, target=["standing", "running"], max_queries=3000)
+result = explainer.explain(watches, target=["standing", "running"], max_rows=3000)
 print(f"BasicMotions, six channels\n{result}\n")
 changed = result.counterfactuals != watches  # a DataFrame of the same index and columns
 print(f"changed cells by channel:\n{changed.groupby(level=0).sum()}\n")

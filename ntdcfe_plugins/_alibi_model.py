@@ -12,7 +12,8 @@ from alibi.exceptions import AlibiException, PredictorCallError, PredictorReturn
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
-from ntdcfe.predictor import Prediction, Predictor
+from ntdcfe.model.predictor import Predictor
+from ntdcfe.problem.prediction import Prediction
 
 Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import InvalidInputError
-from ntdcfe.predictor import Output, Prediction, Predictor
+from ntdcfe.model.predictor import Output, Predictor
+from ntdcfe.problem.prediction import Prediction
 
 Array = NDArray[Any]
 

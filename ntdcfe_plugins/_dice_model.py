@@ -13,7 +13,8 @@ from dice_ml.constants import ModelTypes
 from numpy.typing import NDArray
 
 from ntdcfe import SearchSettings, Target
-from ntdcfe.predictor import Prediction, Predictor
+from ntdcfe.model.predictor import Predictor
+from ntdcfe.problem.prediction import Prediction
 
 
 class Model:

@@ -6,7 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import NTDCFE as Engine
 from ntdcfe import Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
-from ntdcfe.candidates import Candidates
-from ntdcfe.constraints import Constraint
-from ntdcfe.counterfactual import changes
-from ntdcfe.environment import Environment
-from ntdcfe.predictor import Prediction
-from ntdcfe.scale import units_of
+from ntdcfe.model.result import described
+from ntdcfe.problem.constraints import Constraint
+from ntdcfe.problem.prediction import Prediction
+from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.space import Space
+from ntdcfe.search.pool import Pool
 from ntdcfe_plugins._dice_model import Model
 from ntdcfe_plugins.dice_columns import Table
 
@@ -34,11 +34,9 @@ SPARSITY_WEIGHT = 1.0
 SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
 # What DiCE passes along and means something here.
 OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
-# Counterfactuals that the engine is asked for a wanted one, and its share of rows, calls and time; the rest takes
-# changes back.
+# Counterfactuals that the engine is asked for a wanted one, and its share of rows and time; the rest takes changes
+# back.
 SPARE, ENGINES_SHARE = 2, 0.85
-# Our calls beside: the look at the queries, and the outcomes. The engine does not make do with fewer than five.
-OUR_CALLS, FEWEST_CALLS = 2, 5
 # The share of its time that the engine's last check may take.
 SHARE_FOR_CHECK = 0.25
 NO_LIMIT = 2**62
@@ -78,34 +76,34 @@ class TableSearch:
         queries = table.encode(frame)
         starts = table.start(queries, self.constraints)
         engine = self._engine(present.classes, options)
-        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_queries", "max_seconds"}}
+        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_rows", "max_seconds"}}
         answers = engine.explain_batch(starts, targets, **passed_on)
-        self.rows += [cf.n_queries for cf in answers]
-        environments = [_environment(start, engine) for start in starts]
+        self.rows += [cf.rows for cf in answers]
+        problems = [engine.problem(np.atleast_2d(start), table.features) for start in starts]
         pools = [
-            np.reshape(cf.candidates, (-1, *e.original.shape)) for cf, e in zip(answers, environments, strict=True)
+            np.reshape(cf.candidates, (-1, *p.space.original.shape)) for cf, p in zip(answers, problems, strict=True)
         ]
         moved = (starts != queries).reshape(len(queries), -1).any(1)
         already = [i for i, cf in enumerate(answers) if cf.status == "already_target"]
         if as_desired := [i for i in already if not moved[i]]:
             warnings.warn(f"queries {as_desired} already are as desired: rows near them that are, too.", stacklevel=4)
         if already:
-            near = [environment.original[None][:0] for environment in environments]
+            near = [problem.space.original[None][:0] for problem in problems]
             for i in already:
-                near[i] = _neighbours(environments[i], engine.seed, min(NEIGHBOURS, self._left(i)))
+                near[i] = _neighbours(problems[i].space, engine.seed, min(NEIGHBOURS, self._left(i)))
                 if self.plausible is not None:
                     pools[i] = pools[i][self._in_distribution(table.decode(pools[i]))]
             for i, valid in enumerate(self._held(near)):
                 pools[i] = np.concatenate([pools[i], near[i][valid]])
         chosen = [
-            _chosen(environments[i], np.atleast_2d(queries[i]), [sparser, pools[i]], self.total)
-            for i, sparser in enumerate(self._sparser(environments, pools, answers, engine.settings))
+            _chosen(problems[i], np.atleast_2d(queries[i]), [sparser, pools[i]], self.total)
+            for i, sparser in enumerate(self._sparser(problems, pools, answers))
         ]
         # When it is late, one a query has to do.
         chosen = [states[: max(1, self._in_time())] for states in chosen]
         # Told of the query, not of where the search for it began.
         for i in np.flatnonzero(moved):
-            environments[i] = _environment(queries[i], engine)
+            problems[i] = engine.problem(np.atleast_2d(queries[i]), table.features)
             answers[i] = _moved(answers[i], queries[i], present.outcomes.tolist()[i])
         found = []
         for i, said in enumerate(self._said(chosen)):
@@ -114,7 +112,7 @@ class TableSearch:
                 rows = rows.assign(**{self.outcome_name: said.outcomes})
                 kept = targets[i].reached(said) & ~rows[table.columns].duplicated().to_numpy()
                 rows = rows[kept].reset_index(drop=True)
-                answers[i] = _told(answers[i], environments[i], chosen[i][kept], rows)
+                answers[i] = _told(answers[i], problems[i], chosen[i][kept], rows)
             found.append(rows)
         return [self._with_our_costs(i, cf) for i, cf in enumerate(answers)], found
 
@@ -136,10 +134,8 @@ class TableSearch:
         """The limits without what we ask ourselves; `fixed` if nothing but the seconds may depend on the clock."""
         limits, total = self.limits, self.total
         share = replace(limits, n_counterfactuals=SPARE * total)
-        if limits.max_queries is not None:
-            share = replace(share, max_queries=max(1, int(ENGINES_SHARE * (limits.max_queries - 1 - total))))
-        if limits.max_calls is not None:
-            share = replace(share, max_calls=max(FEWEST_CALLS, int(ENGINES_SHARE * (limits.max_calls - OUR_CALLS))))
+        if limits.max_rows is not None:
+            share = replace(share, max_rows=max(1, int(ENGINES_SHARE * (limits.max_rows - 1 - total))))
         if limits.max_seconds is None:
             return share
         spent = self.model.seconds
@@ -154,7 +150,7 @@ class TableSearch:
 
     def _left(self, i: int) -> int:
         """Rows of a query that may still be asked before the outcomes of what is handed out."""
-        most = self.limits.max_queries
+        most = self.limits.max_rows
         left = min(NO_LIMIT if most is None else most - int(self.rows[i]), self._in_time())
         return max(0, left - self.total)
 
@@ -168,55 +164,41 @@ class TableSearch:
     def _with_our_costs(self, i: int, cf: Counterfactual) -> Counterfactual:
         return replace(
             cf,
-            n_queries=int(self.rows[i]),
-            n_calls=cf.n_calls + int(self.calls[i]),
-            n_failures=cf.n_failures + int(self.failures[i]),
+            rows=int(self.rows[i]),
+            calls=cf.calls + int(self.calls[i]),
+            failures=cf.failures + int(self.failures[i]),
             seconds=self.model.seconds,
         )
 
     def _sparser(
-        self,
-        environments: list[Environment],
-        pools: list[NDArray[Any]],
-        answers: list[Counterfactual],
-        engines: SearchSettings,
+        self, problems: list[Problem], pools: list[NDArray[Any]], answers: list[Counterfactual]
     ) -> list[NDArray[Any]]:
         """Counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
 
-        They are taken back one by one as long as the target is held, and rows, calls and time are left.
+        They are taken back one by one as long as the target is held, and rows and time are left.
         """
-        calls = [self._calls_left(cf, engines) for cf in answers]
         pools, open_ = [pool.copy() for pool in pools], [np.ones(len(pool), bool) for pool in pools]
         while any(mask.any() for mask in open_):
             trials, rows = [], []
-            for i, (environment, pool) in enumerate(zip(environments, pools, strict=True)):
-                changed = (pool != environment.original).any(1)
+            for i, (problem, pool) in enumerate(zip(problems, pools, strict=True)):
+                space, had_to_change = problem.space, answers[i].status != "already_target"
+                changed = (pool != space.original).any(1)
                 row, feature = np.nonzero(changed & ((changed.sum(1) > 1) & open_[i])[:, None])
                 states = pool[row]
-                states[np.arange(len(row)), :, feature] = environment.original[:, feature].T
-                states = environment.project(states, pool[row])
-                fewer = (states != environment.original).any(1).sum(1) < changed.sum(1)[row]
-                kept = np.flatnonzero(fewer)[: self._left(i) if calls[i] > 0 else 0]
-                calls[i] -= 1
+                states[np.arange(len(row)), :, feature] = space.original[:, feature].T
+                states = space.project(states, pool[row])
+                fewer = (states != space.original).any(1).sum(1) < changed.sum(1)[row]
+                kept = np.flatnonzero(fewer)[: self._left(i) if had_to_change else 0]
                 trials.append(states[kept])
                 rows.append(row[kept])
             for i, valid in enumerate(self._held(trials)):
-                cost = np.where(valid, environments[i].cost(trials[i]), np.inf)
+                cost = np.where(valid, problems[i].objective.cost(trials[i]), np.inf)
                 open_[i][:] = False
                 # The least costly comes last, and stays.
                 for trial in sorted(np.flatnonzero(valid), key=lambda trial: -cost[trial]):
                     pools[i][rows[i][trial]] = trials[i][trial]
                     open_[i][rows[i][trial]] = True
         return pools
-
-    def _calls_left(self, cf: Counterfactual, engines: SearchSettings) -> float:
-        """Calls to take changes back in; none of a query that had nothing to change."""
-        if cf.status == "already_target":
-            return 0
-        if self.limits.max_calls is None or engines.max_calls is None:
-            return np.inf
-        # Calls that were split count as one.
-        return self.limits.max_calls - OUR_CALLS - min(cf.n_calls, engines.max_calls)
 
     def _held(self, pools: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         """Which states of each query ``(m, K, F)`` are as desired, and plausible; one call for all."""
@@ -258,7 +240,7 @@ class TableSearch:
 def limits(settings: SearchSettings | None, n_features: int, total: int, options: Mapping[str, Any]) -> SearchSettings:
     """The budget and the prices of a query: as set, or as tables need it, and as the call says."""
     sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_queries", "max_seconds")}}
+    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_rows", "max_seconds")}}
     settings = _usual(n_features, total, given) if settings is None else settings.given(**given)
     if proximity is None:
         return settings
@@ -268,40 +250,22 @@ def limits(settings: SearchSettings | None, n_features: int, total: int, options
 
 
 def _usual(n_features: int, total: int, given: Mapping[str, Any]) -> SearchSettings:
-    """What tables need; who allows more rows allows the calls that they take."""
+    """What tables need."""
     usual = SearchSettings()
-    assert usual.max_queries is not None
-    assert usual.max_calls is not None
-    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_queries)
-    settings = replace(usual, max_queries=rows, sparsity_weight=SPARSITY_WEIGHT).given(**given)
-    engines = min(max(rows, settings.max_queries or 0) // ROWS_A_CALL, usual.max_calls)
-    return replace(settings, max_calls=OUR_CALLS + ceil(engines / ENGINES_SHARE))
+    assert usual.max_rows is not None
+    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_rows)
+    return replace(usual, max_rows=rows, batch_rows=ROWS_A_CALL, sparsity_weight=SPARSITY_WEIGHT).given(**given)
 
 
-def _environment(start: NDArray[Any], engine: Engine) -> Environment:
-    """The states that the search for one query may reach, and what they cost."""
-    assert engine.features is not None
-    state, settings = np.atleast_2d(start), engine.settings
-    return Environment(
-        state,
-        engine.features,
-        engine.constraints,
-        settings.on_violation,
-        units=units_of(state, engine.features),
-        reach=settings.reach,
-        sparsity_weight=settings.sparsity_weight,
-    )
-
-
-def _chosen(environment: Environment, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
+def _chosen(problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
     """The best and most different states ``(m, K, F)``, later pools only where those before have too few."""
-    candidates = Candidates(environment, keep=max(1, sum(map(len, pools))))
+    kept = Pool(problem, keep=max(1, sum(map(len, pools))))
     best: list[NDArray[Any]] = []
     for pool in pools:
         if len(best) < total:
             others = pool[(pool != query).any((1, 2))]
-            candidates.extend(others, *environment.cost_and_sparsity(others))
-            best = candidates.diverse(total)
+            kept.extend(others, *problem.objective.cost_and_sparsity(others))
+            best = kept.diverse(total)
     return np.reshape(best, (-1, *query.shape))
 
 
@@ -315,32 +279,19 @@ def _moved(cf: Counterfactual, query: NDArray[Any], present: Any) -> Counterfact
     )
 
 
-def _told(cf: Counterfactual, environment: Environment, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
+def _told(cf: Counterfactual, problem: Problem, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
     """The engine's answer, told of the states ``(m, K, F)`` and rows that are handed out."""
     if not len(states) or cf.status == "already_target":
         return cf
-    best, features = states[:1], environment.features
-    sparsity = int(environment.sparsity(best)[0])
-    units = np.where(environment.discrete, np.inf, environment.units)
-    return replace(
-        cf,
-        status="found" if cf.status == "not_found" else cf.status,
-        x=best[0].reshape(cf.original.shape),
-        prediction=rows.iloc[0, -1],
-        proximity=float(environment.proximity(best)[0]),
-        sparsity=sparsity,
-        proximity_in_units=float(environment.cost(best)[0] - environment.sparsity_weight * sparsity),
-        largest_change=float((np.abs(best - environment.original) / units).max()),
-        changes=changes(environment.original, best[0], features),
-        candidates=tuple(state.reshape(cf.original.shape) for state in states),
-    )
+    status = "found" if cf.status == "not_found" else cf.status
+    return replace(cf, status=status, prediction=rows.iloc[0, -1], **described(problem, list(states), cf.original))
 
 
-def _neighbours(environment: Environment, seed: int, n: int) -> NDArray[Any]:
+def _neighbours(space: Space, seed: int, n: int) -> NDArray[Any]:
     """Up to `n` states ``(m, K, F)`` with one to three features set to other values."""
-    rng, original = np.random.default_rng(seed), environment.original
-    limits = zip(environment.choices, environment.low.min(0), environment.high.max(0), strict=True)
+    rng, original = np.random.default_rng(seed), space.original
+    limits = zip(space.choices, space.low.min(0), space.high.max(0), strict=True)
     values = np.column_stack([rng.uniform(a, b, n) if c is None else rng.choice(c, n) for c, a, b in limits])
     moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
-    states = environment.project(np.where(moved[:, None], values[:, None], original))
+    states = space.project(np.where(moved[:, None], values[:, None], original))
     return states[(states != original).any((1, 2))]

@@ -20,7 +20,7 @@ from sktime.utils.parallel import parallelize
 
 from ntdcfe import NTDCFE, Continuous, Counterfactual, Discrete, Feature, Features, InvalidInputError, Target
 from ntdcfe.errors import PredictorError
-from ntdcfe.predictor import Prediction
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._panels import Panel, as_numpy3D
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ except ImportError as missing:
 
 import ntdcfe
 from ntdcfe import Counterfactual, Features, SearchSettings, Target
-from ntdcfe.constraints import Constraint
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.predictor import Prediction
-from ntdcfe.proximity import weighted_l1
+from ntdcfe.problem.constraints import Constraint
+from ntdcfe.problem.objective import weighted_l1
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._alibi_model import Model, Output, errors_of_alibi, kind
 from ntdcfe_plugins.columns import Column, Columns, listed, mapped, named
 
@@ -78,7 +78,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         What `predictor` returns. "auto" takes one number from 0 to 1 for the probability of class 1.
     classes : sequence, optional
         Labels of the columns that `predictor` returns; 0, 1, ... if not given.
-    max_queries, max_seconds : optional
+    max_rows, max_seconds : optional
         Most rows for each instance, and most seconds for a call of ``explain``; else as in `settings`.
     settings : ntdcfe.SearchSettings, optional
     seed : int
@@ -92,7 +92,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
     ...     p = 1 / (1 + np.exp(-4 * X[:, -3:, 0].mean(axis=1)))
     ...     return np.column_stack([1 - p, p])
     >>> X = np.full((2, 8, 2), -0.5)
-    >>> explainer = NTDCFE(predictor, feature_names=["load", "wind"], immutable_features=["wind"], max_queries=1000)
+    >>> explainer = NTDCFE(predictor, feature_names=["load", "wind"], immutable_features=["wind"], max_rows=1000)
     >>> explanation = explainer.explain(X, Y_t=np.array([1]))
     >>> explanation.success, explanation.cf["X"].shape, explanation.cf["class"].tolist()
     ([True, True], (2, 8, 2), [[1], [1]])
@@ -119,7 +119,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         target_interval: tuple[float | None, float | None] | None = None,
         output: Output = "auto",
         classes: Sequence[Any] | NDArray[Any] | None = None,
-        max_queries: int | None = None,
+        max_rows: int | None = None,
         max_seconds: float | None = None,
         settings: SearchSettings | None = None,
         seed: int = 0,
@@ -144,7 +144,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.target_interval = target_interval
         self.output: Output = "values" if output == "auto" and target_interval is not None else output
         self.classes = None if classes is None else np.asarray(classes)
-        self.settings = (settings or SearchSettings()).given(max_queries=max_queries, max_seconds=max_seconds)
+        self.settings = (settings or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
         self.seed = seed
         own = {name: value for name, value in vars(self).items() if name not in {"meta", *self.meta}}
         self.meta["params"].update(_plain(own), ntdcfe_version=ntdcfe.__version__)
@@ -193,7 +193,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where nothing was found,
               what came nearest to the target, as a dict like those in ``all``; else None.
             - ``proximity``: weighted distance, categories counting 1 if changed; ``sparsity``: changed cells;
-              ``changes`` and ``text`` tell them; ``queries``, ``calls``, ``seconds``: what it cost.
+              ``changes`` and ``text`` tell them; ``rows``, ``calls``, ``seconds``: what it cost.
             - ``condition``: None, as in alibi where nothing is conditioned on.
         """
         X = _instances(X)
@@ -207,8 +207,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             goals = self._goals(Y_t, first)
             classes = self.classes if first.classes is None else first.classes
             settings = self.settings
-            if settings.max_queries is not None:  # the first look and the reading of the answers take their share
-                settings = replace(settings, max_queries=max(1, settings.max_queries - 1 - num_samples))
+            if settings.max_rows is not None:  # the first look and the reading of the answers take their share
+                settings = replace(settings, max_rows=max(1, settings.max_rows - 1 - num_samples))
             engine = ntdcfe.NTDCFE(
                 model, features, rules, self.plausible, settings, self.seed, output=model.form, classes=classes
             )
@@ -217,7 +217,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             )
             entries = _entries(found, num_samples, model)
         found = [
-            replace(cf, n_queries=cf.n_queries + 1 + len(some), n_calls=cf.n_calls + 1 + bool(some))
+            replace(cf, rows=cf.rows + 1 + len(some), calls=cf.calls + 1 + bool(some))
             for cf, some in zip(found, entries, strict=True)
         ]
         meta = copy.deepcopy(self.meta)
@@ -441,8 +441,8 @@ def _data(
         "sparsity": [cf.sparsity for cf in found],
         "changes": [[_plain(change._asdict()) for change in cf.changes] for cf in found],
         "text": [str(cf) for cf in found],
-        "queries": [cf.n_queries for cf in found],
-        "calls": [cf.n_calls for cf in found],
+        "rows": [cf.rows for cf in found],
+        "calls": [cf.calls for cf in found],
         "seconds": [cf.seconds for cf in found],
     }
 

@@ -9,24 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntdcfe import AtMost, Causal, Continuous, Discrete, Feature, Features, InvalidInputError, OneHot
-from ntdcfe.constraints import Constraint
+from ntdcfe import AtMost, Category, Causal, Continuous, Feature, Features, InvalidInputError, OneHot
+from ntdcfe.problem.constraints import Constraint
 
 Column = str | int
 
 # A limit as large as this (alibi's default) is none: a unit of change taken from it would be absurd.
 NO_LIMIT = 1e10
-
-
-@dataclass(frozen=True)
-class Category(Discrete):
-    """Codes 0, 1, ... of categories with these names and no order."""
-
-    labels: Sequence[str] = ()
-
-    def describe(self, value: float) -> str:
-        """The name of the category."""
-        return str(self.labels[int(value)])
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class Kind:
         if self.categories is None:
             return kind(name=name, **options)
         labels = tuple(map(str, self.categories))
-        own = {"categories": labels} if self.one_hot else {"labels": labels, "values": range(len(labels))}
+        own: dict[str, Any] = {"categories" if self.one_hot else "labels": labels}
         return kind(name=name, **own, **options)
 
 

@@ -37,7 +37,8 @@ from numpy.typing import ArrayLike, NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe import Features, InvalidInputError, LocalOutlierDetector, Target
-from ntdcfe.predictor import Output, Prediction
+from ntdcfe.model.predictor import Output
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins import _scores
 from ntdcfe_plugins._calls import Call, Flat, Question, calling, is_factory
 from ntdcfe_plugins._counted import CountedModel, TimeLimitError

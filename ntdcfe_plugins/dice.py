@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Counterfactual, SearchSettings, Target
-from ntdcfe.constraints import Constraint
+from ntdcfe.problem.constraints import Constraint
 
 try:
     import dice_ml
@@ -161,7 +161,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         ----------
         query_instances : DataFrame, dict, list of dicts, of values or of one-row DataFrames
         **kwargs
-            ``max_queries`` (rows a query), ``max_seconds`` (for all), ``progress`` and what else
+            ``max_rows`` (rows a query), ``max_seconds`` (for all), ``progress`` and what else
             :meth:`ntdcfe.NTDCFE.explain_batch` takes; ``random_seed``; ``sparsity_weight`` and
             ``proximity_weight``, whose ratio is the price of a changed feature beside a unit of
             distance. Others have no effect and are named in a warning.

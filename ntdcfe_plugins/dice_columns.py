@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from raiutils.exceptions import UserConfigValidationException
 
-from ntdcfe import Causal, Continuous, Discrete, Feature, Features, InvalidInputError
-from ntdcfe.constraints import Constraint
-from ntdcfe.environment import Environment
+from ntdcfe import Category, Continuous, Feature, Features, InvalidInputError
+from ntdcfe.problem.constraints import Constraint
+from ntdcfe.problem.space import Space
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,6 @@ class SeriesColumns:
 
 
 @dataclass(frozen=True)
-class Category(Discrete):
-    """Positions in a list of categories, told by their names."""
-
-    names: Sequence[Any] = ()
-
-    def describe(self, value: float) -> str:
-        """The name of the category."""
-        return str(self.names[int(value)])
-
-
-@dataclass(frozen=True)
 class Column:
     """A column of the queries as one number a row: its value, or the position of its category."""
 
@@ -131,7 +120,7 @@ class Column:
                 )
         allowed = levels if permitted is None else permitted
         values = list(dict.fromkeys(position[str(category)] for category in allowed))
-        return cls(dtype, _feature(Category, {"name": name, "values": values, "names": levels, **options}), levels)
+        return cls(dtype, _feature(Category, {"name": name, "values": values, "labels": levels, **options}), levels)
 
     def encode(self, column: pd.Series) -> NDArray[np.float64]:
         """Rows of the column as numbers ``(n,)``."""
@@ -198,13 +187,12 @@ class Table:
         steps, channels = varies.any(1), varies.any(0)
         if (varies != np.outer(steps, channels)).any():
             raise UserConfigValidationException("features_to_vary must be the same channels at every step it names.")
-        effects = {rule.effect for rule in constraints if isinstance(rule, Causal)}
-        features = []
-        for i, name in enumerate(names):
-            feature = _shared(name, [coded[column].feature for column in members[name]])
-            if not channels[i]:
-                feature = replace(feature, role="non_actionable" if {i, name} & effects else "immutable")
-            features.append(feature)
+        described = [_shared(name, [coded[column].feature for column in members[name]]) for name in names]
+        effects = {i for rule in constraints for i in rule.bind(Features(described)).affects()}
+        held: dict[int, Any] = {
+            i: "non_actionable" if i in effects else "immutable" for i in np.flatnonzero(~channels).tolist()
+        }
+        features = [replace(f, role=held[i]) if i in held else f for i, f in enumerate(described)]
         shape = (len(names),) if series is None else varies.shape
         return cls(list(frame.columns), coded, Features(features, None if steps.all() else steps), forced.any(0), shape)
 
@@ -222,8 +210,8 @@ class Table:
         """The states from which to search: moved, with all that follows, into the range that the call permits."""
         inside = self._inside(states)
         for i in np.flatnonzero((inside != states).reshape(len(states), -1).any(1)):
-            environment = Environment(np.atleast_2d(states[i]), self.features, constraints)
-            inside[i] = environment.project(np.atleast_2d(inside[i])[None])[0].reshape(self.shape)
+            space = Space(np.atleast_2d(states[i]), self.features, constraints)
+            inside[i] = space.project(np.atleast_2d(inside[i])[None])[0].reshape(self.shape)
         if outside := [self.features.names[i] for i in np.argwhere(self._inside(inside) != inside)[:, -1]]:
             raise ValueError(f"Feature: {outside[0]} is outside the permitted range and isn't allowed to vary.")
         return inside

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Continuous, Counterfactual, Feature, Features, InvalidInputError
-from ntdcfe.environment import stand_ins
-from ntdcfe.scale import units_of
+from ntdcfe.problem.space import stand_ins
+from ntdcfe.problem.units import units_of
 from ntdcfe_plugins._scores import cells
 
 if TYPE_CHECKING:
@@ -214,18 +214,18 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     if not cf.history:
         raise InvalidInputError(f"there is nothing to draw: the search has no history ({cf.status}).")
     plt = _pyplot()
-    rows = [update.n_queries for update in cf.history]
+    rows = [update.rows for update in cf.history]
     share = [100 * update.success_share for update in cf.history]
     best = [update.best_proximity for update in cf.history]
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     axes[0].plot(rows, share, color=COLOURS[0], marker=MARKERS[0], markersize=4)
     axes[0].set(ylabel="successful episodes, %", ylim=(-3, 103), title="episodes that reach the target")
     axes[1].plot(rows, best, color=COLOURS[1], linestyle=STYLES[1], marker=MARKERS[1], markersize=4, label="episodes")
-    if cf.x is not None and cf.n_queries > rows[-1]:
+    if cf.x is not None and cf.rows > rows[-1]:
         axes[1].plot(
-            [rows[-1], cf.n_queries], [best[-1], cf.proximity], color="0.45", linestyle=":", label="refinement"
+            [rows[-1], cf.rows], [best[-1], cf.proximity], color="0.45", linestyle=":", label="refinement"
         )
-        axes[1].plot(cf.n_queries, cf.proximity, color="black", marker=MARKERS[6], markersize=11, linestyle="none",
+        axes[1].plot(cf.rows, cf.proximity, color="black", marker=MARKERS[6], markersize=11, linestyle="none",
                      label="answer")  # fmt: skip
     if np.isfinite(best).any():
         axes[1].set_yscale("log")

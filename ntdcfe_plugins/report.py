@@ -52,7 +52,7 @@ def counterfactual_html(cf: Counterfactual) -> str:
     more = f"<p>and {len(rows) - MOST_CHANGES} more changes</p>" if len(rows) > MOST_CHANGES else ""
     cost = (
         f"{cf.sparsity} {'features' if static else 'cells'} changed, proximity {cf.proximity:.4g}; "
-        f"{cf.n_queries} rows in {cf.n_calls} calls to the model, {cf.seconds:.1f} s"
+        f"{cf.rows} rows in {cf.calls} calls to the model, {cf.seconds:.1f} s"
     )
     return (
         f"<div><b>The model says {escape(_show(cf.present))}. For {escape(_show(cf.prediction))} instead:</b>"

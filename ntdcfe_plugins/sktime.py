@@ -24,7 +24,7 @@ except ImportError as missing:
     raise ImportError("ntdcfe_plugins.sktime needs sktime: pip install 'ntdcfe-plugins[sktime]'") from missing
 
 from ntdcfe import Counterfactual, Features, InvalidInputError, SearchSettings, Target
-from ntdcfe.predictor import Prediction
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._panels import Panel, panel_of
 from ntdcfe_plugins._sktime import Format, Model, Run, features_of, seed_of
 
@@ -105,7 +105,7 @@ class CounterfactualExplainer:
     >>> from ntdcfe_plugins.sktime import CounterfactualExplainer
     >>> X, y = load_unit_test(split="train", return_type="numpy3D")
     >>> clf = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist())).fit(X, y)
-    >>> result = CounterfactualExplainer(clf, random_state=0).explain(X[:2], target="other", max_queries=500)
+    >>> result = CounterfactualExplainer(clf, random_state=0).explain(X[:2], target="other", max_rows=500)
     >>> result
     CounterfactualResult(2 instances, 2 valid)
     >>> bool((clf.predict(result.counterfactuals) != clf.predict(X[:2])).all())
@@ -151,7 +151,7 @@ class CounterfactualExplainer:
         target: Any = "other",
         *,
         n_counterfactuals: int | None = None,
-        max_queries: int | None = None,
+        max_rows: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
     ) -> CounterfactualResult:
@@ -166,7 +166,7 @@ class CounterfactualExplainer:
             What the model should say: of a classifier a label, any of several, or any but the present
             one; of a regressor an interval ``(lower, upper)``, None for an open end. For each instance: a
             Series or an array of labels, or a list of Targets or of intervals.
-        n_counterfactuals, max_queries, max_seconds : optional
+        n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted (``details`` has all), and how much may be spent: rows for each instance,
             seconds for all.
         progress : bool
@@ -185,9 +185,9 @@ class CounterfactualExplainer:
         panel, as_given = panel_of(X, tabular=not model.is_sktime)
         model.check_capabilities(panel)
         targets = model.targets(target, len(panel))
-        limits = {"n_counterfactuals": n_counterfactuals, "max_queries": max_queries, "progress": progress}
+        limits = {"n_counterfactuals": n_counterfactuals, "max_rows": max_rows, "progress": progress}
         (self.settings or SearchSettings()).given(
-            n_counterfactuals=n_counterfactuals, max_queries=max_queries, max_seconds=max_seconds
+            n_counterfactuals=n_counterfactuals, max_rows=max_rows, max_seconds=max_seconds
         )  # raises before the model is asked anything
         features, seed = features_of(self.features, panel), seed_of(self.random_state)
         deadline = None if max_seconds is None else time.monotonic() + max_seconds
@@ -202,7 +202,7 @@ class CounterfactualExplainer:
         if wrong:
             again = run.explain(wrong, dict.fromkeys(wrong, Format("own", "predict")))
             for i, cf in zip(wrong, again, strict=True):
-                spent = {name: getattr(details[i], name) + getattr(cf, name) for name in ("n_queries", "n_calls")}
+                spent = {name: getattr(details[i], name) + getattr(cf, name) for name in ("rows", "calls")}
                 details[i] = replace(cf, **spent, seconds=details[i].seconds + cf.seconds)
             container, prediction, valid = self._outcome(panel, details, targets)
         table = _table(panel, details, targets, present, prediction, valid)
@@ -236,8 +236,8 @@ def _table(
         "proximity": [cf.proximity for cf in details],
         "sparsity": pd.array([cf.sparsity for cf in details], dtype="Int64"),
         "changes": ["; ".join(cf.sentences()) for cf in details],
-        "rows": [cf.n_queries for cf in details],
-        "calls": [cf.n_calls for cf in details],
+        "rows": [cf.rows for cf in details],
+        "calls": [cf.calls for cf in details],
         "seconds": [cf.seconds for cf in details],
     }
     return pd.DataFrame(rows, index=panel.index)
@@ -277,7 +277,7 @@ class _Explaining:
         X : panel of mtype numpy3D, numpyflat, pd-multiindex, nested_univ or df-list, or one series
         target : label, list of labels, "other", interval, Target, or one for each instance
         **limits
-            ``n_counterfactuals``, ``max_queries``, ``max_seconds``, ``progress``.
+            ``n_counterfactuals``, ``max_rows``, ``max_seconds``, ``progress``.
         """
         self.check_is_fitted()  # type: ignore[attr-defined]
         fitted = getattr(self, f"{self._inner}_", None)
@@ -328,7 +328,7 @@ class CounterfactualClassifier(_ExplainingModel, BaseClassifier):  # type: ignor
     >>> knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))
     >>> clf = ExponentTransformer(2) * CounterfactualClassifier(knn, random_state=0)
     >>> clf = clf.fit(X, y)
-    >>> clf.explain(X.iloc[:2], target="2", max_queries=500)
+    >>> clf.explain(X.iloc[:2], target="2", max_rows=500)
     CounterfactualResult(2 instances, 2 valid)
     """
 
@@ -378,7 +378,7 @@ class CounterfactualClassifier(_ExplainingModel, BaseClassifier):  # type: ignor
             {"classifier": DummyClassifier(), "random_state": 0},
             {
                 "classifier": KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()), n_neighbors=2),
-                "settings": SearchSettings(max_queries=200),
+                "settings": SearchSettings(max_rows=200),
                 "random_state": 42,
                 "backend": "threading",
                 "backend_params": {"n_jobs": 1},
@@ -413,7 +413,7 @@ class CounterfactualRegressor(_ExplainingModel, BaseRegressor):  # type: ignore[
     >>> X, y = load_unit_test(split="train")
     >>> knn = KNeighborsTimeSeriesRegressor(distance=FlatDist(ScipyDist()), n_neighbors=3)
     >>> reg = CounterfactualRegressor(knn, random_state=0).fit(X, y.astype(float))
-    >>> reg.explain(X.iloc[:2], target=(1.6, None), max_queries=500)  # at least 1.6
+    >>> reg.explain(X.iloc[:2], target=(1.6, None), max_rows=500)  # at least 1.6
     CounterfactualResult(2 instances, 2 valid)
     """
 
@@ -453,7 +453,7 @@ class CounterfactualRegressor(_ExplainingModel, BaseRegressor):  # type: ignore[
             {"regressor": DummyRegressor(), "random_state": 0},
             {
                 "regressor": KNeighborsTimeSeriesRegressor(distance=FlatDist(ScipyDist()), n_neighbors=2),
-                "settings": SearchSettings(max_queries=200),
+                "settings": SearchSettings(max_rows=200),
                 "random_state": 42,
             },
         ]
@@ -489,7 +489,7 @@ class CounterfactualTransformer(_Explaining, BaseTransformer):  # type: ignore[m
     >>> from ntdcfe_plugins.sktime import CounterfactualTransformer
     >>> X, y = load_unit_test(split="train")
     >>> knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))
-    >>> trafo = CounterfactualTransformer(knn, settings=SearchSettings(max_queries=500), random_state=0)
+    >>> trafo = CounterfactualTransformer(knn, settings=SearchSettings(max_rows=500), random_state=0)
     >>> trafo = trafo.fit(X, y)
     >>> Xt = trafo.transform(X.iloc[:3])
     >>> bool((trafo.estimator_.predict(Xt) != trafo.estimator_.predict(X.iloc[:3])).all())
@@ -543,7 +543,7 @@ class CounterfactualTransformer(_Explaining, BaseTransformer):  # type: ignore[m
         from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
         from sktime.dists_kernels import FlatDist, ScipyDist
 
-        quick = SearchSettings(max_queries=200, max_calls=20)
+        quick = SearchSettings(max_rows=200, batch_rows=10)
         knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()), n_neighbors=1)
         return [
             {"estimator": knn, "settings": quick, "random_state": 0},

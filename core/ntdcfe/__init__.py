@@ -1,21 +1,25 @@
 """Counterfactual explanations of any model, without its training data."""
 
-from ntdcfe.candidates import LocalOutlierDetector
-from ntdcfe.constraints import AtMost, Causal
 from ntdcfe.counterfactual import Change, Counterfactual
-from ntdcfe.environment import Intervention
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
-from ntdcfe.features import Continuous, Discrete, Feature, Features, OneHot
+from ntdcfe.problem.constraints import AtMost, Causal, Constraint
+from ntdcfe.problem.features import Category, Continuous, Discrete, Feature, Features, OneHot
+from ntdcfe.problem.objective import Term
+from ntdcfe.problem.plausibility import LocalOutlierDetector
+from ntdcfe.problem.target import Target
+from ntdcfe.problem.transition import Intervention
+from ntdcfe.search.refine.moves import Move
 from ntdcfe.settings import PAPER, SearchSettings
-from ntdcfe.target import Target
 
 __all__ = [
     "NTDCFE",
     "PAPER",
     "AtMost",
+    "Category",
     "Causal",
     "Change",
+    "Constraint",
     "Continuous",
     "Counterfactual",
     "Discrete",
@@ -24,11 +28,13 @@ __all__ = [
     "Intervention",
     "InvalidInputError",
     "LocalOutlierDetector",
+    "Move",
     "NTDCFEError",
     "OneHot",
     "PredictorError",
     "SearchSettings",
     "Target",
+    "Term",
 ]
 
 __version__ = "0.1.0"

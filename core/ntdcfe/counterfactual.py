@@ -1,18 +1,17 @@
-"""The answer."""
+"""The answer, in arrays, words and JSON. It is what a user keeps, so it needs neither torch nor a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from importlib.metadata import entry_points
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
-from ntdcfe.features import Features, OneHot
-from ntdcfe.job import Job, Status
-from ntdcfe.plain import (
+from ntdcfe.problem.codec import (
     plain,
     plain_array,
     plain_difference,
@@ -22,9 +21,12 @@ from ntdcfe.plain import (
     unplain_array,
     unplain_features,
 )
-from ntdcfe.predictor import Prediction
-from ntdcfe.search import Update
-from ntdcfe.threads import one_thread
+from ntdcfe.problem.features import Features, OneHot
+
+Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
+
+# Runs of a feature that are told one by one; a feature changed in more places gets one sentence.
+MOST_RUNS = 2
 
 
 class Change(NamedTuple):
@@ -44,70 +46,105 @@ class Change(NamedTuple):
         return self.text
 
 
-# Runs of a feature that are told one by one.
-MOST_RUNS = 2
+class Update(NamedTuple):
+    """One entry of a search's history: rows so far, share of episodes that succeeded, proximity of the best."""
+
+    rows: int
+    success_share: float
+    best_proximity: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counterfactual:
     """What would have to change for the model to decide differently.
 
     Arrays have the shape of the series that was explained: ``(K, D)``, or ``(D,)`` if static.
+
+    Attributes
+    ----------
+    status : str
+        "found", "not_found", "already_target", "budget_exhausted" (and nothing found), "interrupted" or
+        "model_failed". The last two say why the search ended early; see `found` for whether it had found
+        something by then.
+    original : array
+        The series that was explained.
+    x : array or None
+        The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none.
+    present : label or value
+        The model's outcome for the original; None if the search was interrupted before it was known.
+    prediction : label or value
+        The model's outcome for `x`, None if there is none.
+    target : str
+        The target in words.
+    proximity : float
+        Weighted distance from the original to `x`, NaN if there is none.
+    sparsity : int or None
+        How many cells differ; a one-hot group counts once a step.
+    proximity_in_units : float
+        The same with every feature in its own unit of change.
+    largest_change : float
+        The largest change of a continuous cell, in units, NaN if there is no counterfactual.
+    widened : float
+        How many times their usual reach the search let features without bounds go; 1 if it did not.
+    changes : tuple of Change
+        Runs of changed steps, feature by feature.
+    candidates : tuple of arrays
+        Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those. Beside
+        `x`, and those asked for, there are others only if the model never contradicted itself.
+    near_miss : array or None
+        Where nothing was found: what came nearest to the target; None if the model gives labels only.
+    near_miss_prediction : label or value
+        The model's outcome for `near_miss`, None if there is none.
+    rows : int
+        Rows that the model answered.
+    calls : int
+        Calls to the model that this instance took part in, failed ones included.
+    failures : int
+        Calls among them that failed.
+    first_found : int or None
+        Rows it took to the first counterfactual of the default search.
+    seconds : float
+        How long it took.
+    confirmed : bool
+        Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
+    contradicted : bool
+        Whether the model gave different answers to the same question.
+    cause : Exception or None
+        What failed, if something did.
+    complete : bool
+        Whether the search came to its own end, not to that of the time, of the model or by an interrupt.
+    history : tuple of Update
+        The search after each update of its policy.
+    features : Features
+        What the columns are.
     """
 
     status: Status
-    """"found", "not_found", "already_target", "budget_exhausted" (and nothing found), "interrupted", "model_failed".
-
-    The last two say why the search ended early; see `found` for whether it had found something by then.
-    """
     original: NDArray[Any]
     x: NDArray[Any] | None
-    """The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none."""
     present: Any
-    """The model's outcome for the original: a label, or a value; None if it was interrupted before."""
     prediction: Any
-    """The model's outcome for `x`, None if there is none."""
     target: str
-    """The target in words."""
     proximity: float
-    """Weighted distance from the original to `x`, NaN if there is none."""
     sparsity: int | None
-    """How many cells differ; a one-hot group counts once a step."""
     proximity_in_units: float
-    """The same with every feature in its own unit of change."""
     largest_change: float
-    """The largest change of a continuous cell, in units, NaN if there is no counterfactual."""
     widened: float
-    """How many times its usual reach the search had to let features go; 1 if it did not."""
     changes: tuple[Change, ...]
     candidates: tuple[NDArray[Any], ...]
-    """Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those.
-
-    Beside `x`, and those asked for, there are others only if the model never contradicted itself.
-    """
     near_miss: NDArray[Any] | None
-    """Where nothing was found: what came nearest to the target; None if the model gives labels only."""
     near_miss_prediction: Any
-    """The model's outcome for `near_miss`, None if there is none."""
-    n_queries: int
-    """Rows that the model answered."""
-    n_calls: int
-    """Calls to the model that this instance took part in, failed ones included."""
-    n_failures: int
-    """Calls among them that failed."""
+    rows: int
+    calls: int
+    failures: int
     first_found: int | None
-    """Rows it took to the first counterfactual of a batched search."""
     seconds: float
     confirmed: bool
-    """Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that."""
     contradicted: bool
-    """Whether the model gave different answers to the same question."""
     cause: Exception | None
-    """What failed, if something did."""
     complete: bool
-    """Whether the search came to its own end, not to that of the time, of the model or of somebody's patience."""
-    history: tuple[Update, ...] = field(repr=False)
-    features: Features = field(repr=False)
+    history: tuple[Update, ...]
+    features: Features
 
     @property
     def found(self) -> bool:
@@ -120,28 +157,27 @@ class Counterfactual:
         if self.found:
             return ""
         return {
-            "not_found": "the search ended without one; try more episodes, a larger budget or looser constraints",
-            "budget_exhausted": "the budget ran out; raise max_queries or max_seconds, or loosen constraints",
+            "not_found": "the search ended without one; loosen constraints or allow more features to change",
+            "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
             "interrupted": "the search was interrupted",
             "model_failed": f"the model failed: {self.cause}",
         }[self.status]
 
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.original.shape))
+        what = f"proximity={self.proximity:.4g}, sparsity={self.sparsity}, " if self.found else ""
+        return f"<Counterfactual {self.status}: {shape}, {what}rows={self.rows}, calls={self.calls}>"
+
     def __str__(self) -> str:
         if self.status == "already_target":
             return f"Nothing has to change: the model already says {self.prediction}."
-        cost = f"{self.n_queries} rows in {self.n_calls} calls to the model, {self.seconds:.1f} s"
+        cost = f"{self.rows} rows in {self.calls} calls to the model, {self.seconds:.1f} s"
         if self.x is None:
             return f"No counterfactual found for {self.target}: {self.reason} ({cost})."
         wanted = self.target if self.prediction is None else self._show(self.prediction)
         head = f"The model says {self._show(self.present)}. For {wanted} instead:"
         lines = [f"  - {sentence}" for sentence in self.sentences()]
-        if self.status == "model_failed":
-            asked = "" if self.confirmed else " before this could be asked again"
-            lines.append(f"  (the model failed{asked}: {self.cause})")
-        elif not self.confirmed:
-            lines.append("  (not asked again often enough to be sure: the time or the rows gave out before)")
-        if self.widened > 1:
-            lines.append(f"  (nothing nearer was found: values were let go {self.widened:.3g} times as far as usual)")
+        lines += [f"  ({reservation})" for reservation in self.reservations()]
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
 
     def sentences(self) -> list[str]:
@@ -157,6 +193,18 @@ class Counterfactual:
             before, after = (np.concatenate([getattr(run, side) for run in runs]) for side in ("before", "after"))
             where = f" at {len(before)} steps between {runs[0].first_step} and {runs[-1].last_step}"
             told.append(_in_words(self.features, self.features.index(name), where, before, after))
+        return told
+
+    def reservations(self) -> list[str]:
+        """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
+        told = []
+        if self.status == "model_failed":
+            asked = "" if self.confirmed else " before this could be asked again"
+            told.append(f"the model failed{asked}: {self.cause}")
+        elif self.found and not self.confirmed:
+            told.append("not asked again often enough to be sure: the time or the rows gave out before")
+        if self.found and self.widened > 1:
+            told.append(f"nothing nearer was found: values were let go {self.widened:.3g} times as far as usual")
         return told
 
     def to_dict(self, with_series: bool = True) -> dict[str, Any]:
@@ -201,16 +249,15 @@ class Counterfactual:
         )
 
     def plot(self, **options: Any) -> Any:
-        """A picture of it, see :func:`ntdcfe_plugins.plot.plot_counterfactual`; needs matplotlib."""
-        from ntdcfe_plugins.plot import plot_counterfactual
+        """A picture of it, see :func:`ntdcfe_plugins.plot.plot_counterfactual`; needs the extra ``plot``."""
+        return _view("plot")(self, **options)
 
-        return plot_counterfactual(self, **options)
-
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """What a notebook shows."""
-        from ntdcfe_plugins.report import counterfactual_html
-
-        return counterfactual_html(self)
+        try:
+            return _view("html")(self)
+        except ImportError:  # no pictures: the notebook falls back on the text
+            return None
 
     @staticmethod
     def _show(outcome: Any) -> str:
@@ -225,54 +272,11 @@ _PLAIN = [
 ]
 
 
-@one_thread()
-def counterfactual(job: Job, original: NDArray[Any]) -> Counterfactual:
-    """What a finished job amounts to, for the `original` as the user gave it."""
-    environment, search = job.search.environment, job.search
-    features, best = environment.features, (job.answers[0] if job.answers else None)
-
-    def as_given(state: NDArray[Any]) -> NDArray[Any]:
-        columns = environment.rows(state).reshape(original.shape)
-        return columns.copy() if columns is state or columns.base is state else columns
-
-    def outcome(prediction: Prediction | None) -> Any:
-        if prediction is None:
-            return None
-        value = prediction.outcomes[0]
-        return value.item() if isinstance(value, np.generic) else value
-
-    valid, miss = [*job.answers, *job.others], None if job.answers else job.near_miss
-    units = np.where(environment.discrete, np.inf, environment.units)
-    return Counterfactual(
-        status=job.status,
-        original=original,
-        x=None if best is None else as_given(best),
-        present=outcome(job.present),
-        prediction=outcome(job.prediction),
-        target=str(job.target),
-        proximity=np.nan if best is None else float(environment.proximity(best[None])[0]),
-        sparsity=None if best is None else int(environment.sparsity(best[None])[0]),
-        proximity_in_units=np.nan
-        if best is None
-        else float(environment.cost(best[None])[0] - environment.sparsity_weight * environment.sparsity(best[None])[0]),
-        largest_change=np.nan if best is None else float((np.abs(best - environment.original) / units).max()),
-        widened=1.0 if environment.reach is None else environment.reach / (search.settings.reach or 1.0),
-        changes=() if best is None else changes(environment.original, best, features),
-        candidates=tuple(as_given(state) for state in valid),
-        near_miss=None if miss is None else as_given(miss.state),
-        near_miss_prediction=None if miss is None else outcome(miss.prediction),
-        n_queries=search.n_queries,
-        n_calls=search.n_calls,
-        n_failures=job.n_failures,
-        first_found=search.first_found,
-        seconds=job.seconds,
-        confirmed=job.confirmed,
-        contradicted=job.doubted,
-        cause=job.cause,
-        complete=not job.cut_short,
-        history=tuple(search.history),
-        features=features,
-    )
+def _view(name: str) -> Any:
+    """What the installed package offers to show a result: pictures are not the engine's business."""
+    for entry in entry_points(group="ntdcfe.views", name=name):
+        return entry.load()
+    raise ImportError("pictures of a counterfactual need the adapters: pip install 'ntdcfe-plugins[plot]'")
 
 
 def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tuple[Change, ...]:

@@ -10,24 +10,29 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ntdcfe.batch import Batch
-from ntdcfe.batched import batched
-from ntdcfe.candidates import Candidates, Plausible
-from ntdcfe.checkpoint import Checkpoint
-from ntdcfe.constraints import Constraint
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.environment import Environment, Transition, hold_to_end, stand_ins
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.features import Features
-from ntdcfe.job import Job
-from ntdcfe.learner import algorithm_1
-from ntdcfe.parallel import check_backend
-from ntdcfe.predictor import Output, Predict, Predictor
-from ntdcfe.proximity import Proximity, weighted_l1
-from ntdcfe.scale import units_of
-from ntdcfe.search import Search
+from ntdcfe.model.budget import Budget
+from ntdcfe.model.job import Job
+from ntdcfe.model.predictor import Output, Predict, Predictor, no_model
+from ntdcfe.model.session import Session
+from ntdcfe.problem.constraints import Constraint
+from ntdcfe.problem.features import Features
+from ntdcfe.problem.objective import Proximity, weighted_l1
+from ntdcfe.problem.plausibility import Plausible
+from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.target import Target
+from ntdcfe.problem.transition import Transition, hold_to_end
+from ntdcfe.run.batch import Batch
+from ntdcfe.run.checkpoint import Checkpoint
+from ntdcfe.run.parallel import check_backend
+from ntdcfe.search.base import Asks, Search
+from ntdcfe.search.default import default
+from ntdcfe.search.pool import Pool
 from ntdcfe.settings import SearchSettings
-from ntdcfe.target import Target
+
+# Valid states that a search keeps (rule of thumb); Algorithm 1's own set is larger, since nothing refines it.
+KEPT, KEPT_BY_ALGORITHM_1 = 32, 100
 
 
 class NTDCFE:
@@ -40,11 +45,12 @@ class NTDCFE:
     ----------
     predict : callable
         The model: takes ``(n, K, D)`` for series or ``(n, D)`` for static data; returns labels
-        ``(n,)``, probabilities ``(n, C)``, one probability or a value a row (see `output`).
+        ``(n,)``, probabilities ``(n, C)``, one probability or a value a row (see `output`). None if the caller
+        will ask the model, see :meth:`session`.
     features : Features, optional
         What the columns are; continuous ones that anyone may change if not given.
-    constraints : sequence of Causal or AtMost
-        Features that follow others, and features that others limit.
+    constraints : sequence of Constraint
+        What features owe to each other: Causal, AtMost, or one of your own.
     plausible : callable, optional
         In-distribution test: takes rows as `predict` does, returns which may be answers ``(n,)``.
     settings : SearchSettings
@@ -58,9 +64,9 @@ class NTDCFE:
         What becomes of NaN in a series: an error, or a cell that stays NaN, in what the model is
         asked and in every counterfactual, and counts nowhere.
     transition : callable, optional
-        Another F_p than the paper's, see :data:`ntdcfe.environment.Transition`.
+        Another F_p than the paper's, see :data:`ntdcfe.problem.transition.Transition`.
     proximity : callable, optional
-        Another D_pxmt than the paper's, see :data:`ntdcfe.proximity.Proximity`.
+        Another D_pxmt than the paper's, see :data:`ntdcfe.problem.objective.Proximity`.
 
     Examples
     --------
@@ -75,7 +81,7 @@ class NTDCFE:
 
     def __init__(
         self,
-        predict: Predict,
+        predict: Predict | None,
         features: Features | None = None,
         constraints: Sequence[Constraint] = (),
         plausible: Plausible | None = None,
@@ -91,15 +97,15 @@ class NTDCFE:
         if features is not None and not isinstance(features, Features):
             raise InvalidInputError(f"features must be a Features, got {type(features).__name__}.")
         if not isinstance(constraints, Iterable):
-            raise InvalidInputError(f"constraints must be a list of Causal or AtMost, got {constraints!r}.")
+            raise InvalidInputError(f"constraints must be a list of Constraints, got {constraints!r}.")
         if plausible is not None and not callable(plausible):
             raise InvalidInputError(f"plausible must be a function of rows, got {plausible!r}.")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
             raise InvalidInputError(f"seed must be a non-negative integer below 2**64, got {seed!r}.")
         if missing not in ("error", "fixed"):
             raise InvalidInputError(f"missing must be 'error' or 'fixed', got {missing!r}.")
-        Predictor(predict, output, classes)  # checked at the door
-        self.predict = predict
+        self.predict = no_model if predict is None else predict
+        Predictor(self.predict, output, classes)  # checked at the door
         self.features = features
         self.constraints = tuple(constraints)
         self.plausible = plausible
@@ -117,7 +123,7 @@ class NTDCFE:
         target: Any,
         *,
         n_counterfactuals: int | None = None,
-        max_queries: int | None = None,
+        max_rows: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
     ) -> Counterfactual:
@@ -128,7 +134,7 @@ class NTDCFE:
         x : array (K, D), or (D,) for static data
         target : label, collection of labels, "other", or Target
             What the model should say.
-        n_counterfactuals, max_queries, max_seconds : optional
+        n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted and how much may be spent, in place of the settings' values.
         progress : bool
             Whether to show a bar.
@@ -140,13 +146,9 @@ class NTDCFE:
         PredictorError
             If the model fails and nothing is found; what was found is returned with status "model_failed".
         """
-        x = np.asarray(x)
-        if x.ndim not in (1, 2):
-            raise InvalidInputError(
-                f"x must be one series (K, D) or one static row (D,), got shape {x.shape}; explain_batch takes many."
-            )
+        x = _one(x)
         settings = self.settings.given(
-            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+            max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         batch = self._batch(x[None], [Target.of(target)], settings)
         ((_, cf),) = batch.pools([0], progress=progress)
@@ -160,7 +162,7 @@ class NTDCFE:
         target: Any,
         *,
         n_counterfactuals: int | None = None,
-        max_queries: int | None = None,
+        max_rows: int | None = None,
         max_seconds: float | None = None,
         progress: bool = False,
         backend: str | None = None,
@@ -177,7 +179,7 @@ class NTDCFE:
         ----------
         X : array (N, K, D), or (N, D) for static data
         target : label, collection of labels, "other", Target, or a list of N Targets
-        n_counterfactuals, max_queries, max_seconds : optional
+        n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted and how much may be spent, in place of the settings' values:
             rows for each instance, seconds for all.
         progress : bool
@@ -203,7 +205,7 @@ class NTDCFE:
         else:
             targets = [Target.of(target)] * len(X)
         settings = self.settings.given(
-            max_queries=max_queries, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+            max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         options = check_backend(backend, backend_params, n_jobs)
         batch = self._batch(X, targets, settings)
@@ -224,6 +226,22 @@ class NTDCFE:
             )
         return results
 
+    def session(self, x: ArrayLike, target: Any, *, max_rows: int | None = None) -> Session:
+        """An explanation of one series whose questions the caller answers: ``ask``, ``tell``, ``result``.
+
+        The explainer's own `predict` is not asked, and may be None.
+
+        Parameters
+        ----------
+        x : array (K, D), or (D,) for static data
+        target : label, collection of labels, "other", or Target
+        max_rows : int, optional
+            In place of the settings' value.
+        """
+        x = _one(x)
+        batch = self._batch(x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))
+        return Session(batch.job(0), batch.driver.predictor, batch.X[0])
+
     def _batch(self, X: NDArray[Any], targets: list[Target], settings: SearchSettings) -> Batch:
         X = _checked(X, self.missing)
         features = Features.continuous(X.shape[-1]) if self.features is None else self.features
@@ -236,47 +254,63 @@ class NTDCFE:
                 target.check_classes(np.asarray(self.classes))
         return Batch(self, X, targets, settings, features)
 
-    @np.errstate(over="ignore", invalid="ignore")  # bounds beyond the largest number there is are none
-    def _job(
-        self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
-    ) -> Job:
-        paper = settings.algorithm == "reinforce"
-        missing = np.isnan(state)
-        state = stand_ins(state, missing) if missing.any() else state
-        environment = Environment(
+    def problem(
+        self, state: NDArray[Any], features: Features, settings: SearchSettings | None = None, static: bool = False
+    ) -> Problem:
+        """The states that a series may take, what they cost, and which may be answers.
+
+        Parameters
+        ----------
+        state : array (K, F)
+            One value a feature, NaN where a cell is missing; see :meth:`ntdcfe.Features.encode`.
+        features : Features
+        settings : SearchSettings, optional
+            In place of the explainer's own.
+        static : bool
+            Whether the model takes ``(n, D)``, not ``(n, K, D)``.
+        """
+        settings = settings or self.settings
+        return Problem.of(
             state,
             features,
             self.constraints,
-            settings.on_violation,
-            self.transition,
-            self.proximity,
-            units=None if paper else units_of(state, features, missing),
+            in_units=settings.algorithm == "default",
             reach=settings.reach,
-            sparsity_weight=settings.sparsity_weight,
-            missing=missing,
+            on_violation=settings.on_violation,
+            price_of_cell=settings.sparsity_weight,
+            terms=settings.terms,
+            transition=self.transition,
+            proximity=self.proximity,
+            plausible=self.plausible,
+            static=static,
         )
-        candidates = Candidates(environment, self._plausible_states(environment, static), keep=100 if paper else 32)
-        search = Search(environment, settings, candidates, self.seed)
-        return Job(search, target, algorithm_1 if paper else batched)
 
-    def _plausible_states(
-        self, environment: Environment, static: bool
-    ) -> Callable[[NDArray[Any]], NDArray[np.bool_]] | None:
-        """The user's in-distribution test, for states ``(n, K, F)``."""
-        if self.plausible is None:
-            return None
-        plausible = self.plausible
+    def job(
+        self, state: NDArray[Any], features: Features, target: Target, settings: SearchSettings, static: bool
+    ) -> Job:
+        """The life of one instance, from a state ``(K, F)``; see :meth:`problem` for the parameters."""
+        problem = self.problem(state, features, settings, static)
+        budget = Budget(settings, problem.space.n_steps, state.size)
+        keep = KEPT_BY_ALGORITHM_1 if settings.algorithm == "algorithm_1" else KEPT
+        search = Search(problem, settings, Pool(problem, keep), budget, self.seed)
+        return Job(search, target, budget, _algorithm(settings))
 
-        def test(states: NDArray[Any]) -> NDArray[np.bool_]:
-            rows = environment.rows(states)
-            verdict = np.asarray(plausible(rows[:, 0] if static else rows))
-            if verdict.shape != (len(states),):
-                raise InvalidInputError(
-                    f"plausible must return one verdict a row, {(len(states),)}, got shape {verdict.shape}."
-                )
-            return verdict.astype(bool)
 
-        return test
+def _algorithm(settings: SearchSettings) -> Callable[[Search], Asks]:
+    if settings.algorithm != "algorithm_1":
+        return default
+    from ntdcfe.search.algorithm_1 import algorithm_1  # torch is loaded when a policy is built
+
+    return algorithm_1
+
+
+def _one(x: ArrayLike) -> NDArray[Any]:
+    x = np.asarray(x)
+    if x.ndim not in (1, 2):
+        raise InvalidInputError(
+            f"x must be one series (K, D) or one static row (D,), got shape {x.shape}; explain_batch takes many."
+        )
+    return x
 
 
 def _checked(X: NDArray[Any], missing: Literal["error", "fixed"]) -> NDArray[Any]:

@@ -2,142 +2,237 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from ntdcfe.environment import OnViolation
 from ntdcfe.errors import InvalidInputError
+from ntdcfe.model.budget import BudgetTuning
+from ntdcfe.model.trust import TrustTuning
+from ntdcfe.problem.objective import Term
+from ntdcfe.problem.reprs import typed_back
+from ntdcfe.problem.space import OnViolation
+from ntdcfe.search.refine.moves import Move
+from ntdcfe.search.tuning import SearchTuning
+
+Algorithm = Literal["default", "algorithm_1"]
+Shape = Literal["segments", "to_end"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
+class Tuning(SearchTuning):
+    """The numbers behind the settings, phase by phase: of the search, of the budget, and of the votes.
+
+    Each phase has a frozen dataclass of its own, which says where its numbers come from:
+    ``SearchSettings(tuning=Tuning(refine=RefineTuning(racers=8)))``.
+    """
+
+    budget: BudgetTuning = field(default_factory=BudgetTuning)
+    trust: TrustTuning = field(default_factory=TrustTuning)
+
+
+@dataclass(frozen=True, repr=False)
 class SearchSettings:
-    """How the search is done. The defaults are ours; ``PAPER`` holds the paper's values."""
+    """How the search is done. The defaults are ours; ``PAPER`` holds the paper's values.
 
-    algorithm: Literal["batched", "reinforce"] = "batched"
-    """"batched" plays many episodes a call and refines what they find; "reinforce" is the paper's Algorithm 1."""
-    max_queries: int | None = 10_000
-    """Most rows sent to the model for one instance; None for no limit."""
-    max_calls: int | None = 80
-    """Most batches a batched search plans with (1.4 times that if large series make them small); None for no limit."""
-    max_seconds: float | None = None
-    """Most seconds spent on one call of explain or explain_batch; None for no limit."""
-    max_batch_size: int | None = None
-    """Most rows in one call to the model; None for as many as 72 MB hold."""
-    retries: int = 0
-    """How often a call to the model that failed is made again."""
-    retry_wait: float = 0.5
-    """Seconds before the first retry, twice as many before each further one."""
-    call_seconds: float | None = None
-    """A call to the model that takes longer has failed; None for no limit."""
-    confirmations: int = 6
-    """How often an answer is asked again before it is handed out; twice as often if the model contradicts itself."""
+    A field that has no effect with the chosen algorithm is refused.
+
+    Parameters
+    ----------
+    algorithm : {"default", "algorithm_1"}
+        "default" plays many episodes a call and refines what they find; "algorithm_1" is the paper's.
+    n_counterfactuals : int
+        How many counterfactuals, differing in what they change, are wanted.
+    sparsity_weight : float
+        What a changed cell costs beside its proximity in units (measured: benchmarks/results/paper-published.md).
+    terms : sequence of Term
+        Further parts of what is minimised.
+    shape : {"segments", "to_end"}
+        Whether changes may be any segments, or hold from a step to the end as in the paper.
+    reach : float or None
+        Units beyond the span of its own values that a feature without bounds may go; None for no limit.
+    margin : float
+        How much further than the boundary the answer goes, as a share of the change, where it can.
+    on_violation : {"cap", "discard"}
+        A move out of bounds ends at the bound ("cap") or is not made ("discard").
+    max_rows : int or None
+        Most rows sent to the model for one instance; None for no limit. Calls follow: the rows are spread over 80
+        of them, or more where a batch would have more than 160 rows.
+    max_seconds : float or None
+        Most seconds spent on one call of explain or explain_batch; None for no limit.
+    batch_rows : int or None
+        Rows in one batch of the search, for a model that takes long for a call or for a row; None for as many as
+        `max_rows` gives.
+    max_batch_size : int or None
+        Most rows that the model takes in one call: larger batches are split; None for as many as 72 MB hold.
+    confirmations : int
+        How often an answer is asked again before it is handed out; twice as often if the model contradicts itself.
+    retries : int
+        How often a call to the model that failed is made again.
+    retry_wait : float
+        Seconds before the first retry, twice as many before each further one.
+    call_seconds : float or None
+        A call to the model that takes longer has failed; None for no limit.
+    learn : bool
+        Whether the policy learns; without, its actions stay random and their size as it is.
+    refine : bool
+        Whether what the episodes found is made cheaper.
+    moves : sequence of Move classes
+        Further moves of the refinement.
+    episodes : int
+        Episodes played at once.
+    updates : int
+        Rounds of episodes once something is found.
+    epochs : int
+        Gradient steps on one round of episodes.
+    clip : float
+        How far the probability of an action may move in one round.
+    entropy : float
+        What the policy is paid for staying undecided.
+    max_episodes : int
+        M_E: episodes of Algorithm 1.
+    max_interventions : int
+        M_T: interventions in an episode.
+    discount : float
+        gamma: what the reward of the next intervention is worth now.
+    learning_rate : float
+        alpha: step size of Adam.
+    weight_decay : float
+        lambda_WD: L2 penalty on the network's weights.
+    proximity_weight : float
+        lambda_pxmt: what a unit of proximity costs in the reward of Algorithm 1.
+    hidden : tuple of int
+        Sizes of the policy network's hidden layers.
+    tuning : Tuning
+        The numbers of the phases, each with its origin.
+
+    Examples
+    --------
+    >>> SearchSettings(max_rows=2000, retries=3)
+    SearchSettings(max_rows=2000, retries=3)
+    """
+
+    algorithm: Algorithm = "default"
+
+    # What is wanted
     n_counterfactuals: int = 1
-    """How many counterfactuals, differing in what they change, are wanted."""
     sparsity_weight: float = 0.03
-    """What a changed cell costs beside its proximity in units."""
-    shape: Literal["segments", "to_end"] = "segments"
-    """Whether changes may be any segments, or hold from a step to the end as in the paper."""
+    terms: Sequence[Term] = ()
+    shape: Shape = "segments"
     reach: float | None = 2.75
-    """Units beyond the span of its own values that a feature without bounds may go; None for no limit."""
     margin: float = 0.002
-    """How much further than the boundary the answer goes, as a share of the change, where it can."""
     on_violation: OnViolation = "cap"
-    """A move out of bounds ends at the bound ("cap") or is not made ("discard")."""
+
+    # What it may cost
+    max_rows: int | None = 10_000
+    max_seconds: float | None = None
+    batch_rows: int | None = None
+    max_batch_size: int | None = None
+
+    # Faults of the model
+    confirmations: int = 6
+    retries: int = 0
+    retry_wait: float = 0.5
+    call_seconds: float | None = None
+
+    # The search
     learn: bool = True
-    """Whether the policy learns; without, its actions stay random and their size as it is."""
     refine: bool = True
-    """Whether what the episodes found is shrunk."""
-    batch_rows: int = 160
-    """Rows in a probe or a refinement call; fewer for large series."""
+    moves: Sequence[type[Move]] = ()
     episodes: int = 64
-    """Episodes played at once."""
     updates: int = 1
-    """Rounds of episodes once something is found."""
-    max_episodes: int = 100
-    """M_E: episodes of Algorithm 1."""
-    max_interventions: int = 5
-    """M_T: interventions in an episode."""
-    discount: float = 0.99
-    """gamma: what the reward of the next intervention is worth now."""
-    learning_rate: float = 0.08
-    """alpha: step size of Adam."""
-    weight_decay: float = 0.0
-    """lambda_WD: L2 penalty on the network's weights."""
-    proximity_weight: float = 1e-3
-    """lambda_pxmt: what a unit of proximity costs in the reward of Algorithm 1."""
-    hidden: tuple[int, ...] = (32,)
-    """Sizes of the policy network's hidden layers."""
     epochs: int = 6
-    """Gradient steps on one round of episodes."""
     clip: float = 0.3
-    """How far the probability of an action may move in one round."""
     entropy: float = 0.01
-    """What the policy is paid for staying undecided."""
+    max_episodes: int = 100
+    max_interventions: int = 5
+    discount: float = 0.99
+    learning_rate: float = 0.08
+    weight_decay: float = 0.0
+    proximity_weight: float = 1e-3
+    hidden: tuple[int, ...] = (32,)
+    tuning: Tuning = field(default_factory=Tuning)
+
+    __repr__ = typed_back
 
     def __post_init__(self) -> None:
-        counts = (
-            "n_counterfactuals",
-            "confirmations",
-            "batch_rows",
-            "episodes",
-            "updates",
-            "max_episodes",
-            "max_interventions",
-            "epochs",
-        )
-        for name in counts:
-            if not _whole(value := getattr(self, name)) or value < 1:
-                raise InvalidInputError(f"{name} must be a whole number from 1, got {value!r}.")
-        if not _whole(self.retries) or self.retries < 0:
-            raise InvalidInputError(f"retries must be a whole number from 0, got {self.retries!r}.")
-        for name in ("max_queries", "max_calls", "max_batch_size"):
+        for name, (allowed, words) in _RULES.items():
             value = getattr(self, name)
-            if value is not None and (not _whole(value) or value < 1):
-                raise InvalidInputError(f"{name} must be a whole number from 1, or None, got {value!r}.")
-        for name in ("max_seconds", "call_seconds", "reach"):
-            value = getattr(self, name)
-            if value is not None and not (_number(value) and value > 0):
-                raise InvalidInputError(f"{name} must be positive or None, got {value!r}.")
-        for name in ("learning_rate", "clip"):
-            if not (_number(value := getattr(self, name)) and value > 0):
-                raise InvalidInputError(f"{name} must be positive, got {value!r}.")
-        for name in ("weight_decay", "proximity_weight", "sparsity_weight", "margin", "entropy", "retry_wait"):
-            if not (_number(value := getattr(self, name)) and value >= 0):
-                raise InvalidInputError(f"{name} must not be negative, got {value!r}.")
-        if not (_number(self.discount) and 0 <= self.discount <= 1):
-            raise InvalidInputError(f"discount must be from 0 to 1, got {self.discount!r}.")
-        if not (isinstance(self.hidden, (tuple, list)) and all(_whole(size) and size >= 1 for size in self.hidden)):
-            raise InvalidInputError(f"hidden must be a tuple of whole numbers from 1, got {self.hidden!r}.")
-        choices = {
-            "algorithm": ("batched", "reinforce"), "shape": ("segments", "to_end"), "on_violation": ("cap", "discard")
-        }  # fmt: skip
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InvalidInputError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}.")
+            if not allowed(value):
+                raise InvalidInputError(f"{name} must be {words}, got {value!r}.")
+        idle = [
+            entry.name
+            for entry in fields(self)
+            if entry.name in _ONLY_OF
+            and _ONLY_OF[entry.name] != self.algorithm
+            and getattr(self, entry.name) != entry.default
+        ]
+        if idle:
+            raise InvalidInputError(
+                f"{', '.join(idle)}: no effect with algorithm={self.algorithm!r}. Leave them at their "
+                f"defaults, or choose algorithm={_ONLY_OF[idle[0]]!r}."
+            )
 
     def given(self, **arguments: object) -> SearchSettings:
         """These settings with those arguments of a call that are not None."""
         return replace(self, **{name: value for name, value in arguments.items() if value is not None})  # type: ignore[arg-type]
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+def _whole(value: object, least: int = 1) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def _number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _one_of(*allowed: str) -> tuple[Any, str]:
+    return lambda value: isinstance(value, str) and value in allowed, f"one of {allowed}"
+
+
+def _each(kind: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, (tuple, list)) and all(kind(entry) for entry in value)
+
+
+_COUNT = (_whole, "a whole number from 1")
+_COUNT_OR_NONE = (lambda value: value is None or _whole(value), "a whole number from 1, or None")
+_POSITIVE = (lambda value: _number(value) and value > 0, "positive")
+_POSITIVE_OR_NONE = (lambda value: value is None or (_number(value) and value > 0), "positive or None")
+_NOT_NEGATIVE = (lambda value: _number(value) and value >= 0, "a number that is not negative")
+_YES_OR_NO = (lambda value: isinstance(value, bool), "True or False")
+# What each field takes, and how that is said.
+_RULES: dict[str, tuple[Any, str]] = {
+    "algorithm": _one_of(*get_args(Algorithm)),
+    "shape": _one_of(*get_args(Shape)),
+    "on_violation": _one_of(*get_args(OnViolation)),
+    **dict.fromkeys(("n_counterfactuals", "confirmations", "episodes", "updates", "epochs"), _COUNT),
+    **dict.fromkeys(("max_episodes", "max_interventions"), _COUNT),
+    **dict.fromkeys(("max_rows", "batch_rows", "max_batch_size"), _COUNT_OR_NONE),
+    **dict.fromkeys(("max_seconds", "call_seconds", "reach"), _POSITIVE_OR_NONE),
+    **dict.fromkeys(("learning_rate", "clip"), _POSITIVE),
+    **dict.fromkeys(("weight_decay", "proximity_weight", "sparsity_weight", "margin"), _NOT_NEGATIVE),
+    **dict.fromkeys(("entropy", "retry_wait"), _NOT_NEGATIVE),
+    **dict.fromkeys(("learn", "refine"), _YES_OR_NO),
+    "retries": (lambda value: _whole(value, 0), "a whole number from 0"),
+    "discount": (lambda value: _number(value) and 0 <= value <= 1, "from 0 to 1"),
+    "hidden": (_each(_whole), "a tuple of whole numbers from 1"),
+    "terms": (_each(lambda term: isinstance(term, Term)), "a list of Terms"),
+    "moves": (_each(lambda move: isinstance(move, type) and issubclass(move, Move)), "a list of Move classes"),
+    "tuning": (lambda value: isinstance(value, Tuning), "a Tuning"),
+}
+# Fields that only one of the algorithms looks at.
+_ONLY_OF: dict[str, Algorithm] = {
+    **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves"), "default"),  # type: ignore[dict-item]
+    **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy"), "default"),
+    **dict.fromkeys(("max_episodes", "proximity_weight"), "algorithm_1"),
+}
+
 PAPER = SearchSettings(
-    algorithm="reinforce",
-    max_queries=None,
-    max_calls=None,
+    algorithm="algorithm_1",
+    max_rows=None,
     sparsity_weight=0.0,
-    shape="to_end",
     reach=None,
-    margin=0.0,
-    refine=False,
     max_episodes=100,
     max_interventions=100,
     discount=0.99,

@@ -26,7 +26,7 @@ from ntdcfe import (
     Target,
 )
 
-SMALL = SearchSettings(max_queries=400, max_calls=12)
+SMALL = SearchSettings(max_rows=400, batch_rows=33)
 X = np.random.default_rng(0).normal(-0.5, 0.3, (10, 6, 3))
 
 
@@ -37,7 +37,7 @@ def rule(rows):
 
 def same(one, other):
     """Equal in all but seconds and the calls that are shared with others."""
-    return all(a | {"seconds": 0, "n_calls": 0} == b | {"seconds": 0, "n_calls": 0} for a, b in
+    return all(a | {"seconds": 0, "calls": 0} == b | {"seconds": 0, "calls": 0} for a, b in
                zip([cf.to_dict() for cf in one], [cf.to_dict() for cf in other], strict=True))  # fmt: skip
 
 
@@ -152,10 +152,10 @@ def test_damage_in_the_middle_is_named(path):
         ({"X": X + 1}, "data was"),
         ({"X": X[:5]}, "data was.*shape"),
         ({"X": X.astype(np.float32)}, "data was.*float64.*float32"),
-        ({"target": 0}, r"target was .*\(1,\).* and is .*\(0,\)"),
+        ({"target": 0}, r"target was .*label\(1\).* and is .*label\(0\)"),
         ({"target": Target.probability(1, 0.7)}, "target was"),
         ({"seed": 3}, "seed was 0 and is 3"),
-        ({"settings": replace(SMALL, max_queries=200)}, "max_queries was 400 and is 200"),
+        ({"settings": replace(SMALL, max_rows=200)}, "max_rows was 400 and is 200"),
         ({"settings": replace(SMALL, sparsity_weight=0.5)}, f"sparsity_weight was {SMALL.sparsity_weight} and is 0.5"),
         ({"features": Features.continuous(3, scale=2.0)}, "feature 'feature 0' was"),
         ({"constraints": [Causal(2, 0, abs)]}, "constraints was"),
@@ -247,7 +247,7 @@ def rule(rows):
     return (rows[:, -2:, 0].min(1) > 0).astype(int)
 
 X = np.tile(np.random.default_rng(0).normal(-0.5, 0.3, (10, 6, 3)), (4, 1, 1))
-NTDCFE(rule, settings=SearchSettings(max_queries=400, max_calls=12)).explain_batch(X, 1, checkpoint=sys.argv[1])
+NTDCFE(rule, settings=SearchSettings(max_rows=400, batch_rows=33)).explain_batch(X, 1, checkpoint=sys.argv[1])
 """
 
 
@@ -301,7 +301,7 @@ def test_missing_cells_come_back_missing(tmp_path):
     def predict(X):
         return (np.nanmean(X[:, :, 1], axis=1) > 0).astype(int)
 
-    explainer = NTDCFE(predict, settings=SearchSettings(max_queries=400, max_calls=10), missing="fixed")
+    explainer = NTDCFE(predict, settings=SearchSettings(max_rows=400, batch_rows=40), missing="fixed")
     (first,) = explainer.explain_batch(x, 1, checkpoint=tmp_path / "run.jsonl")
     (again,) = explainer.explain_batch(x, 1, checkpoint=tmp_path / "run.jsonl")
     np.testing.assert_array_equal(first.x, again.x)

@@ -29,7 +29,7 @@ def rule(X):
     return (X[:, -2:, 0].min(1) > 0).astype(int)
 
 
-SMALL_DEFAULT = SearchSettings(max_queries=1500, max_calls=20)
+SMALL_DEFAULT = SearchSettings(max_rows=1500, batch_rows=75)
 
 
 @pytest.fixture(params=[SMALL_PAPER, SMALL_DEFAULT], ids=["paper", "default"])
@@ -62,7 +62,7 @@ def test_the_model_is_counted_exactly(settings):
         return rule(X)
 
     cf = NTDCFE(predict, settings=settings).explain(SERIES, target=1)
-    assert (cf.n_queries, cf.n_calls) == (sum(rows), len(calls))
+    assert (cf.rows, cf.calls) == (sum(rows), len(calls))
 
 
 def test_probabilities_and_a_least_probability(settings):
@@ -143,12 +143,12 @@ def test_already_at_the_target(settings):
     cf = NTDCFE(rule, settings=settings).explain(-SERIES, target=1)
     assert cf.status == "already_target"
     np.testing.assert_array_equal(cf.x, -SERIES)
-    assert (cf.n_queries, cf.sparsity, cf.proximity, cf.changes) == (1 + settings.confirmations, 0, 0, ())
+    assert (cf.rows, cf.sparsity, cf.proximity, cf.changes) == (1 + settings.confirmations, 0, 0, ())
     assert "Nothing has to change" in str(cf)
 
 
 def test_not_found_says_so(settings):
-    limited = replace(settings, max_queries=200)
+    limited = replace(settings, max_rows=200)
     cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=limited).explain(SERIES, target=1)
     assert not cf.found
     assert cf.x is None
@@ -159,8 +159,8 @@ def test_not_found_says_so(settings):
 
 def test_budgets_are_hard(settings):
     for limit in (1, 2, 7, 50):
-        cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=settings).explain(SERIES, 1, max_queries=limit)
-        assert cf.n_queries <= limit
+        cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=settings).explain(SERIES, 1, max_rows=limit)
+        assert cf.rows <= limit
         assert cf.status == "budget_exhausted"
     cf = NTDCFE(lambda X: np.zeros(len(X), int), settings=settings).explain(SERIES, 1, max_seconds=1e-9)
     assert cf.status == "budget_exhausted"
@@ -195,7 +195,7 @@ def test_an_instance_does_not_depend_on_its_company(settings):
     for x, cf in zip(X, together, strict=True):
         alone = explainer.explain(x, 1)
         np.testing.assert_array_equal(alone.x, cf.x)
-        assert alone.n_queries == cf.n_queries
+        assert alone.rows == cf.rows
     backwards = explainer.explain_batch(X[::-1], 1)
     np.testing.assert_array_equal(backwards[0].x, together[2].x)
 
@@ -257,7 +257,7 @@ def test_results_read_as_sentences(settings):
         ({"seed": -1}, SERIES, 1, "seed"),
         ({"seed": 0.5}, SERIES, 1, "seed"),
         ({"constraints": [Causal("zz", 0, abs)]}, SERIES, 1, "no feature 'zz'"),
-        ({"constraints": 3}, SERIES, 1, "must be a list of Causal"),
+        ({"constraints": 3}, SERIES, 1, "must be a list of Constraints"),
         ({"plausible": 3}, SERIES, 1, "plausible"),
         ({}, SERIES, None, "target"),
         ({}, SERIES, [], "at least one class"),
@@ -297,7 +297,7 @@ def test_several_counterfactuals_differ_in_what_they_change():
     changed = [frozenset(np.flatnonzero((x != SERIES).any(0))) for x in cf.candidates]
     assert len(set(changed)) == 3
     np.testing.assert_array_equal(cf.x, cf.candidates[0])
-    assert cf.n_queries <= SearchSettings().max_queries
+    assert cf.rows <= SearchSettings().max_rows
 
 
 def test_what_is_minimised_is_a_setting():
@@ -312,7 +312,7 @@ def test_what_is_minimised_is_a_setting():
 
 
 def test_changes_can_keep_the_papers_shape():
-    settings = SearchSettings(shape="to_end", max_queries=3000)
+    settings = SearchSettings(shape="to_end", max_rows=3000)
     cf = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0, settings=settings).explain(SERIES, True)
     assert cf.found
     changed = cf.x != SERIES
@@ -356,7 +356,7 @@ def test_history_tells_how_the_search_went(settings):
     history = NTDCFE(rule, settings=settings).explain(SERIES, 1).history
     assert len(history) >= 1
     assert all(0 <= update.success_share <= 1 for update in history)
-    rows = [update.n_queries for update in history]
+    rows = [update.rows for update in history]
     assert rows == sorted(rows)
 
 
@@ -409,7 +409,7 @@ def test_the_nearest_miss_is_kept_when_nothing_is_found():
         return np.stack([1 - p, p], 1)
 
     features = Features.continuous(2, bounds=(0.0, 5.0))
-    cf = NTDCFE(predict, features).explain(np.full((6, 2), 1.0), target=1, max_queries=500)
+    cf = NTDCFE(predict, features).explain(np.full((6, 2), 1.0), target=1, max_rows=500)
     assert not cf.found
     assert cf.reason
     assert predict(cf.near_miss[None])[0, 1] > predict(cf.original[None])[0, 1] + 0.05
@@ -420,7 +420,7 @@ def test_the_nearest_miss_is_kept_when_nothing_is_found():
 def test_no_nearest_miss_beside_an_answer_or_with_labels_alone():
     x = np.full((6, 2), -1.0)
     found = NTDCFE(lambda X: (X.mean((1, 2)) > 0).astype(int)).explain(x, target=1)
-    missed = NTDCFE(lambda X: np.zeros(len(X), int), classes=[0, 1]).explain(x, target=1, max_queries=300)
+    missed = NTDCFE(lambda X: np.zeros(len(X), int), classes=[0, 1]).explain(x, target=1, max_rows=300)
     assert found.near_miss is None
     assert found.reason == ""
     assert missed.near_miss is None

@@ -10,7 +10,7 @@ import pytest
 from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
 
 SERIES = np.full((6, 3), -0.5)
-SMALL = SearchSettings(max_queries=400, max_calls=12)
+SMALL = SearchSettings(max_rows=400, batch_rows=33)
 
 
 def rule(X):
@@ -94,14 +94,14 @@ def test_retries_change_nothing_but_the_count_of_failures():
     cf = NTDCFE(Failing({0, 3, 4, 7}, broken), settings=patient).explain(SERIES, 1)
     assert cf.status == "found"
     assert cf.cause is None
-    assert cf.n_failures == 4
-    assert cf.n_queries == plain.n_queries
+    assert cf.failures == 4
+    assert cf.rows == plain.rows
     np.testing.assert_array_equal(cf.x, plain.x)
 
 
 def test_retries_wait_longer_each_time(monkeypatch):
     waits = []
-    monkeypatch.setattr("ntdcfe.predictor.time.sleep", waits.append)
+    monkeypatch.setattr("ntdcfe.model.predictor.time.sleep", waits.append)
     with pytest.raises(PredictorError, match="lost connection"):
         NTDCFE(broken, settings=replace(SMALL, retries=3, retry_wait=0.1)).explain(SERIES, 1)
     assert waits == pytest.approx([0.1, 0.2, 0.4])
@@ -109,7 +109,7 @@ def test_retries_wait_longer_each_time(monkeypatch):
 
 def test_a_dead_model_is_not_waited_for_by_every_instance(monkeypatch):
     waits = []
-    monkeypatch.setattr("ntdcfe.predictor.time.sleep", waits.append)
+    monkeypatch.setattr("ntdcfe.model.predictor.time.sleep", waits.append)
     with pytest.raises(PredictorError, match="lost connection"):
         NTDCFE(broken, settings=replace(SMALL, retries=3)).explain_batch(np.tile(SERIES, (50, 1, 1)), 1)
     assert len(waits) == 3
@@ -161,7 +161,7 @@ def test_time_limits_hold_while_waiting_for_a_retry():
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("target", [1, "other"])
 def test_flipped_answers_are_seen_through(rate, target):
-    settings = SearchSettings(max_queries=1500, max_calls=40)
+    settings = SearchSettings(max_rows=1500, batch_rows=37)
     found = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -172,7 +172,7 @@ def test_flipped_answers_are_seen_through(rate, target):
 
         cf = NTDCFE(flipping, settings=settings, seed=seed).explain(SERIES, target)
         found += cf.found
-        assert cf.n_queries <= 1500
+        assert cf.rows <= 1500
         assert cf.present == 0
         for x in cf.candidates:
             assert rule(x[None])[0] == 1
@@ -228,12 +228,12 @@ def test_a_steady_model_pays_little_for_it():
     cf = NTDCFE(rule, settings=SMALL).explain(SERIES, 1)
     assert not cf.contradicted
     assert len(cf.candidates) > 1
-    assert cf.n_queries <= 400
+    assert cf.rows <= 400
 
 
 def test_interrupts_keep_every_instance(monkeypatch):
     """Ctrl-C somewhere after the first pool: it is there, and so are all the others, in order."""
-    monkeypatch.setattr("ntdcfe.batch.POOLED_VALUES", 2 * SERIES.size)
+    monkeypatch.setattr("ntdcfe.run.batch.POOLED_VALUES", 2 * SERIES.size)
     X = np.tile(SERIES, (12, 1, 1))
     calls = []
 
@@ -287,14 +287,14 @@ def test_large_series_are_asked_in_small_batches():
         sizes.append(X.size)
         return X[:, -1, 0] > 0
 
-    NTDCFE(predict).explain(np.zeros((1000, 400)) - 0.5, True, max_queries=20)
+    NTDCFE(predict).explain(np.zeros((1000, 400)) - 0.5, True, max_rows=20)
     assert max(sizes) <= 9_000_000
 
 
 @pytest.mark.parametrize(
     "options",
     [{"retries": -1}, {"retries": 0.5}, {"retry_wait": -1}, {"retry_wait": "a"}, {"call_seconds": 0},
-     {"confirmations": 0}, {"max_queries": "many"}, {"max_queries": 0.5}, {"hidden": 3}, {"max_seconds": True}],
+     {"confirmations": 0}, {"max_rows": "many"}, {"max_rows": 0.5}, {"hidden": 3}, {"max_seconds": True}],
 )  # fmt: skip
 def test_settings_that_make_no_sense(options):
     with pytest.raises(InvalidInputError, match=next(iter(options))):
@@ -308,7 +308,7 @@ def test_regression_models_may_contradict_themselves_too():
         wrong = rng.random(len(X)) < 0.05
         return np.where(wrong, 99.0, X[:, :, 0].mean(1))
 
-    cf = NTDCFE(noisy, settings=SearchSettings(max_queries=1500)).explain(SERIES, Target.interval(0.1, 1.0))
+    cf = NTDCFE(noisy, settings=SearchSettings(max_rows=1500)).explain(SERIES, Target.interval(0.1, 1.0))
     assert cf.found
     assert 0.1 <= cf.x[:, 0].mean() <= 1.0
 
@@ -337,7 +337,7 @@ class Timed:
 
     def __init__(self, monkeypatch, seconds, rule=rule):
         self.now, self.seconds, self.rule, self.begun, self.told = 0.0, seconds, rule, [], False
-        monkeypatch.setattr("ntdcfe.driver.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("ntdcfe.model.driver.time.monotonic", lambda: self.now)
 
     def __call__(self, X):
         self.begun.append(self.now)
@@ -440,7 +440,7 @@ def test_votes_that_ran_out_of_rows_count_for_something():
             told.append((label[~flipped] == 1).any())  # noqa: B023
             return np.where(flipped, 1 - label, label)
 
-        settings = SearchSettings(max_queries=90, max_calls=12)
+        settings = SearchSettings(max_rows=90, batch_rows=7)
         cf = NTDCFE(flipping, settings=settings, seed=seed).explain(SERIES, 1)
         lost += any(told) and not cf.found
         wrong += cf.found and rule(cf.x[None])[0] != 1

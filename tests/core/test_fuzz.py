@@ -137,10 +137,10 @@ def calls(draw):
     x = draw(arrays((draw(st.integers(0, 3)),) if many else ()))
     options = {
         "settings": draw(st.sampled_from([
-            SearchSettings(max_queries=60, max_calls=4),
-            SearchSettings(max_queries=40, max_calls=3, shape="to_end", n_counterfactuals=3),
-            SearchSettings(max_queries=60, max_calls=4, on_violation="discard", reach=None, margin=0.0),
-            replace(PAPER, max_episodes=2, max_interventions=4, hidden=(4,), max_queries=30),
+            SearchSettings(max_rows=60, batch_rows=15),
+            SearchSettings(max_rows=40, batch_rows=13, shape="to_end", n_counterfactuals=3),
+            SearchSettings(max_rows=60, batch_rows=15, on_violation="discard", reach=None, margin=0.0),
+            replace(PAPER, max_episodes=2, max_interventions=4, hidden=(4,), max_rows=30),
         ])),
         "output": draw(mostly(["auto"], ["labels", "probabilities", "probability", "values", "logits"], 5)),
         "classes": draw(mostly([None], [[0, 1], ["a", "b"], [1], [0, 1, 2], []], 5)),
@@ -159,7 +159,7 @@ def calls(draw):
         options["plausible"] = draw(mostly([lambda X: np.ones(len(X)), lambda X: score(X) < 0.8], odd_tests, 3))
     limits = {}
     if odd:
-        limits["max_queries"] = draw(numbers)
+        limits["max_rows"] = draw(numbers)
         limits["max_seconds"] = draw(st.sampled_from([None, 1e-9, 0.01, -1, "soon", np.nan]))
         limits["n_counterfactuals"] = draw(st.sampled_from([None, 1, 2, 0, 1.5, "two"]))
     return draw(mostly(USUAL, sorted(MODELS), 2)), options, many, x, draw(targets), limits
@@ -190,8 +190,8 @@ def check(call):
         assert cf.original.shape == original.shape
         assert str(cf)
         assert cf.to_dict()
-        limit = limits.get("max_queries") or explainer.settings.max_queries
-        assert limit is None or cf.n_queries <= limit
+        limit = limits.get("max_rows") or explainer.settings.max_rows
+        assert limit is None or cf.rows <= limit
         if cf.found and cf.confirmed and cf.status != "model_failed":
             for candidate in cf.candidates:
                 assert candidate.shape == original.shape

@@ -17,10 +17,10 @@ from ntdcfe import (
     OneHot,
     SearchSettings,
 )
-from ntdcfe.environment import Environment, stand_ins
-from ntdcfe.scale import units_of
+from ntdcfe.problem.space import Space, stand_ins
+from ntdcfe.problem.units import units_of
 
-QUICK = SearchSettings(max_queries=1500)
+QUICK = SearchSettings(max_rows=1500)
 
 
 def with_gaps(seed=0, shape=(20, 3), share=0.3):
@@ -55,7 +55,7 @@ class TestRefused:
             NTDCFE(lambda X: np.zeros(len(X)), missing="fixed").explain(np.full((4, 2), np.nan), 1)
 
 
-@pytest.mark.parametrize("settings", [QUICK, PAPER.given(max_queries=600, max_interventions=10)])
+@pytest.mark.parametrize("settings", [QUICK, PAPER.given(max_rows=600, max_interventions=10)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_gap_is_a_gap_in_every_row_and_in_the_answer(settings, dtype):
     x = with_gaps().astype(dtype)
@@ -86,10 +86,10 @@ def test_unit_and_reach_come_from_what_is_known():
     state = stand_ins(x, missing)
     units = units_of(state, features, missing)
     assert units[0] == pytest.approx(np.std([1, 3, 5]))
-    environment = Environment(state, features, units=units, reach=2.0, missing=missing)
-    assert environment.low[0, 0] == pytest.approx(1 - 2 * units[0])
-    assert environment.high[0, 0] == pytest.approx(5 + 2 * units[0])
-    np.testing.assert_array_equal(environment.movable, ~missing)
+    space = Space(state, features, units=units, reach=2.0, missing=missing)
+    assert space.low[0, 0] == pytest.approx(1 - 2 * units[0])
+    assert space.high[0, 0] == pytest.approx(5 + 2 * units[0])
+    np.testing.assert_array_equal(space.movable, ~missing)
 
 
 def test_discrete_and_one_hot_features_may_have_gaps():

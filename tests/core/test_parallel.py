@@ -8,7 +8,7 @@ import pytest
 
 from ntdcfe import NTDCFE, InvalidInputError, SearchSettings, Target
 
-SMALL = SearchSettings(max_queries=300, max_calls=8)
+SMALL = SearchSettings(max_rows=300, batch_rows=37)
 X = np.random.default_rng(0).normal(-0.5, 0.3, (12, 6, 3))
 
 
@@ -18,7 +18,7 @@ def rule(rows):
 
 
 def same(one, other):
-    ignored = {"seconds": 0, "n_calls": 0}  # who shares a call depends on the backend
+    ignored = {"seconds": 0, "calls": 0}  # who shares a call depends on the backend
     return all(a.to_dict() | ignored == b.to_dict() | ignored for a, b in zip(one, other, strict=True))
 
 

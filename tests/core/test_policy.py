@@ -3,22 +3,22 @@ import torch
 from torch.distributions import Categorical, Normal
 
 from ntdcfe import Continuous, Discrete, Features, OneHot
-from ntdcfe.environment import Environment
-from ntdcfe.policy import PaperPolicy
+from ntdcfe.problem.space import Space
+from ntdcfe.search.policy import PaperPolicy
 
 FEATURES = Features(
     [Continuous(), Discrete([5, 7, 9]), Continuous(role="immutable"), OneHot(2), Continuous()],
     actionable_steps=slice(2, None),
 )
-ENVIRONMENT = Environment(FEATURES.encode(np.tile([0.1, 7.0, 0.3, 0.0, 1.0, 0.5], (6, 1))), FEATURES)
+SPACE = Space(FEATURES.encode(np.tile([0.1, 7.0, 0.3, 0.0, 1.0, 0.5], (6, 1))), FEATURES)
 
 
 def policy(seed=0):
-    return PaperPolicy(ENVIRONMENT, (16, 8), torch.Generator().manual_seed(seed))
+    return PaperPolicy(SPACE, (16, 8), torch.Generator().manual_seed(seed))
 
 
 def states(n):
-    return np.repeat(ENVIRONMENT.original[None], n, axis=0)
+    return np.repeat(SPACE.original[None], n, axis=0)
 
 
 def test_only_what_may_be_acted_on_is_sampled():
@@ -72,7 +72,7 @@ def test_the_generator_decides_and_the_global_seed_is_left_alone():
 
 
 def test_sizes_of_the_paper():
-    network = PaperPolicy(ENVIRONMENT, (1000, 100), torch.Generator())
+    network = PaperPolicy(SPACE, (1000, 100), torch.Generator())
     assert [
         (layer.in_features, layer.out_features) for layer in network.body if isinstance(layer, torch.nn.Linear)
     ] == [

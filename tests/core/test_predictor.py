@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import InvalidInputError, PredictorError
-from ntdcfe.predictor import Predictor
+from ntdcfe.model.predictor import Predictor
 
 ROWS = np.linspace(-1, 1, 5)[:, None, None] * np.ones((1, 3, 2))  # (5, 3, 2)
 

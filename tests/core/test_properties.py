@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ntdcfe import NTDCFE, PAPER, AtMost, Causal, Continuous, Discrete, Features, OneHot, SearchSettings
-from ntdcfe.proximity import weighted_l1
+from ntdcfe.problem.objective import weighted_l1
 
 SEARCHES = {
     "paper": replace(PAPER, max_episodes=6, max_interventions=8, hidden=(8,), learning_rate=1e-2),
-    "default": SearchSettings(max_queries=1200, max_calls=15),
-    "to the end": SearchSettings(max_queries=1200, max_calls=15, shape="to_end"),
+    "default": SearchSettings(max_rows=1200, batch_rows=80),
+    "to the end": SearchSettings(max_rows=1200, batch_rows=80, shape="to_end"),
 }
 
 roles = st.sampled_from(["actionable", "actionable", "non_actionable", "immutable"])
@@ -74,7 +74,7 @@ def test_every_answer_obeys(search, problem):
     cf = explainer.explain(x, target=1)
     again = explainer.explain(x, target=1)
     assert cf.found == again.found
-    assert cf.n_queries == again.n_queries
+    assert cf.rows == again.rows
     if not cf.found:
         return
     np.testing.assert_array_equal(cf.x, again.x)

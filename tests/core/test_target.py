@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import InvalidInputError, PredictorError, Target
-from ntdcfe.predictor import Prediction
+from ntdcfe.problem.prediction import Prediction
 
 THREE = Prediction(
     np.array(["a", "b", "c"]),

@@ -7,7 +7,7 @@ import sys
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ntdcfe.threads import one_thread
+from ntdcfe.model.threads import one_thread
 
 SEARCH = """
 import hashlib
@@ -21,7 +21,7 @@ def model(X):
     asked.update(X.tobytes())
     return ((X * weight).sum(2).sum(1) > 100).astype(int)
 
-print(NTDCFE(model).explain(x, 1).n_calls, asked.hexdigest())
+print(NTDCFE(model).explain(x, 1).calls, asked.hexdigest())
 """
 
 

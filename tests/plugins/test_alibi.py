@@ -78,7 +78,7 @@ def test_targets_keys_and_shapes(iris, target_class):
     X, _, model = iris
     x = X[:1]
     before = model.predict(x)[0]
-    explanation = NTDCFE(model.predict_proba, target_class=target_class, max_queries=ROWS).explain(x)
+    explanation = NTDCFE(model.predict_proba, target_class=target_class, max_rows=ROWS).explain(x)
 
     assert isinstance(explanation, Explanation)
     assert explanation.meta.keys() == DEFAULT_META_CF.keys()
@@ -117,7 +117,7 @@ def test_save_and_load_give_the_same_meta_and_counterfactuals(iris, tmp_path):
         feature_range=(X.min(0), X.max(0)),
         constraints=[Causal("petal width", "petal length", lambda length: 0.4 * length)],
         plausible=lambda rows: rows[:, 1] < 4,
-        max_queries=ROWS,
+        max_rows=ROWS,
         seed=3,
     )
     first = explainer.explain(X[[0, 60]], Y_t=np.array([2]))
@@ -132,7 +132,7 @@ def test_save_and_load_give_the_same_meta_and_counterfactuals(iris, tmp_path):
     np.testing.assert_array_equal(second.cf["X"], first.cf["X"])
     np.testing.assert_array_equal(second.cf["proba"], first.cf["proba"])
     assert second.changes == first.changes
-    assert second.queries == first.queries
+    assert second.rows == first.rows
 
 
 def test_saving_leaves_the_predictor_out(tmp_path):
@@ -149,7 +149,7 @@ def test_saving_leaves_the_predictor_out(tmp_path):
 
 def test_reset_predictor(iris):
     X, _, model = iris
-    explainer = NTDCFE(model.predict_proba, max_queries=ROWS)
+    explainer = NTDCFE(model.predict_proba, max_rows=ROWS)
     explainer.reset_predictor(lambda rows: np.eye(2)[(rows[:, 0] > 6).astype(int)])
     explanation = explainer.explain(X[:1])
     assert explanation.cf["X"][0, 0] > 6
@@ -167,7 +167,7 @@ def test_immutable_features_and_ranges_hold_for_every_row_that_is_sent(iris):
         feature_names=NAMES,
         immutable_features=np.array(["petal width"]),
         feature_range=(low, high),
-        max_queries=ROWS,
+        max_rows=ROWS,
     )
     explanation = explainer.explain(X[:1], Y_t=np.array([1]))
     assert explanation.success == [True]
@@ -198,7 +198,7 @@ def test_series_and_a_torch_lstm():
         return 20 * model(torch.tensor(X, dtype=torch.float32)).cpu().numpy()
 
     X = np.random.default_rng(0).normal(size=(3, 12, 2)).astype(np.float32)
-    explanation = NTDCFE(predictor, max_queries=ROWS).explain(X)
+    explanation = NTDCFE(predictor, max_rows=ROWS).explain(X)
     assert explanation.cf["X"].shape == X.shape
     assert explanation.cf["X"].dtype == np.float32
     assert explanation.success == [True] * 3
@@ -226,7 +226,7 @@ def test_categories_as_codes_have_no_order():
         category_map={0: ADULT["home"], "job": ADULT["job"]},
         feature_range={"income": (0, 100)},
         scales={"income": 20},
-        max_queries=2000,
+        max_rows=2000,
     )
     explanation = explainer.explain(X, num_samples=3)
     changed = explanation.cf["X"][0] != X[0]
@@ -250,7 +250,7 @@ def test_one_hot_groups_beside_codes():
         category_map={1: ADULT["home"], 4: ADULT["job"]},
         ohe=[1],
         immutable_features=["income"],
-        max_queries=ROWS,
+        max_rows=ROWS,
     )
     explanation = explainer.explain(X)
     assert explanation.cf["X"].tolist() == [[20, 0, 1, 0, 7]]
@@ -258,7 +258,7 @@ def test_one_hot_groups_beside_codes():
     assert explanation.cf["distance"].tolist() == [2.0]
     assert {change["feature"] for change in explanation.changes[0]} == {"home", "job"}
     # Any column of a group stands for it.
-    frozen = NTDCFE(predictor, category_map={1: ADULT["home"]}, ohe=True, immutable_features=[2], max_queries=ROWS)
+    frozen = NTDCFE(predictor, category_map={1: ADULT["home"]}, ohe=True, immutable_features=[2], max_rows=ROWS)
     home = frozen.explain(X).cf["X"][:, 1:4]
     np.testing.assert_array_equal(home, X[:, 1:4])
 
@@ -272,7 +272,7 @@ def test_trees_and_neighbours(iris, model, method):
     X, y, _ = iris
     model.fit(X, y)
     some = X[[0, 60, 120]]
-    explanation = NTDCFE(getattr(model, method), feature_range=(X.min(0), X.max(0)), max_queries=ROWS).explain(some)
+    explanation = NTDCFE(getattr(model, method), feature_range=(X.min(0), X.max(0)), max_rows=ROWS).explain(some)
     assert explanation.success == [True] * 3
     assert (model.predict(explanation.cf["X"]) != model.predict(some)).all()
 
@@ -284,7 +284,7 @@ def test_one_column_is_the_probability_of_class_1():
     X = np.full((2, 6, 2), -0.5)
     X[1] = 0.5
     shapes = [last_steps, one, lambda rows: one(rows)[:, None]]
-    explanations = [NTDCFE(predictor, max_queries=ROWS).explain(X) for predictor in shapes]
+    explanations = [NTDCFE(predictor, max_rows=ROWS).explain(X) for predictor in shapes]
     for explanation in explanations:
         assert explanation.target.tolist() == explanation.cf["class"].tolist() == [[1], [0]]
         np.testing.assert_array_equal(explanation.cf["X"], explanations[0].cf["X"])
@@ -299,7 +299,7 @@ def test_labels_are_enough(labels, shape):
     def predictor(X):
         return labels[(X[:, 0] > 0).astype(int)].reshape(shape)
 
-    explanation = NTDCFE(predictor, max_queries=ROWS, output="labels").explain(np.array([[-0.5, 0.0]]))
+    explanation = NTDCFE(predictor, max_rows=ROWS, output="labels").explain(np.array([[-0.5, 0.0]]))
     assert explanation.orig_class.tolist() == labels[:1].tolist()
     assert explanation.cf["class"].tolist() == [labels[1:].tolist()]
     assert explanation.orig_proba is None
@@ -309,10 +309,10 @@ def test_labels_are_enough(labels, shape):
 
 def test_target_confidence():
     X = np.full((1, 6, 2), -0.5)
-    explanation = NTDCFE(last_steps, target_proba=0.9, max_queries=ROWS).explain(X)
+    explanation = NTDCFE(last_steps, target_proba=0.9, max_rows=ROWS).explain(X)
     assert explanation.cf["class"].tolist() == [[1]]
     assert 0.9 <= last_steps(explanation.cf["X"])[0, 1] < 0.95
-    surer = NTDCFE(last_steps, target_class="same", target_proba=0.95, max_queries=ROWS).explain(X)
+    surer = NTDCFE(last_steps, target_class="same", target_proba=0.95, max_rows=ROWS).explain(X)
     assert surer.cf["class"].tolist() == [[0]]
     assert last_steps(surer.cf["X"])[0, 0] >= 0.95
     with pytest.raises(PredictorReturnTypeError, match="target_proba needs"):
@@ -325,7 +325,7 @@ def test_target_confidence():
 def test_a_failed_search_says_so_and_keeps_its_near_miss_apart():
     X = np.array([[-2.0, 0.0], [0.8, 0.0]])
     explainer = NTDCFE(
-        lambda rows: two_columns(sigmoid(5 * (rows[:, 0] - 1))), feature_range=((-3, -3), (-1, 3)), max_queries=ROWS
+        lambda rows: two_columns(sigmoid(5 * (rows[:, 0] - 1))), feature_range=((-3, -3), (-1, 3)), max_rows=ROWS
     )
     explanation = explainer.explain(np.array([[-2.0, 0.0], [2.0, 0.0]]), Y_t=np.array([1, 0]))
     assert explanation.success == [False, True]
@@ -359,14 +359,14 @@ def test_json_is_valid_and_comes_back_the_same():
         constraints=[Causal("a", "b", lambda b: b)],
         plausible=lambda rows: np.ones(len(rows), bool),
         actionable_steps=slice(0, None),
-        max_queries=ROWS,
+        max_rows=ROWS,
     )
     explanation = explainer.explain(np.array([[0.0, 0.2, 1.0], [0.0, 0.9, 0.0]]), num_samples=2)
     text = explanation.to_json()
     assert Explanation.from_json(text).to_json() == text
     params = strictly(text)["meta"]["params"]
     assert params["seed"] == 0
-    assert params["settings"]["max_queries"] == ROWS
+    assert params["settings"]["max_rows"] == ROWS
     assert params["constraints"] == [{"effect": "a", "causes": ["b"], "function": "<lambda>"}]
     assert params["feature_range"][0] == [None, 0.0, 0.0]
     assert params["num_samples"] == 2
@@ -378,7 +378,7 @@ def test_several_counterfactuals_of_each():
         return two_columns((X[:, :3].max(1) > 1).astype(float))
 
     X = np.zeros((2, 4))
-    explanation = NTDCFE(predictor, max_queries=2000).explain(X, num_samples=3)
+    explanation = NTDCFE(predictor, max_rows=2000).explain(X, num_samples=3)
     for i, several in enumerate(explanation.all):
         assert len(several) == 3
         np.testing.assert_array_equal(several[0]["X"][0], explanation.cf["X"][i])
@@ -393,31 +393,31 @@ def test_several_counterfactuals_of_each():
 )  # fmt: skip
 def test_wanted_labels_in_all_of_alibis_shapes(iris, Y_t):
     X, _, model = iris
-    explanation = NTDCFE(model.predict_proba, max_queries=ROWS).explain(X[[60, 70]], Y_t)
+    explanation = NTDCFE(model.predict_proba, max_rows=ROWS).explain(X[[60, 70]], Y_t)
     assert explanation.target.tolist() == explanation.cf["class"].tolist() == [[2], [2]]
 
 
 def test_one_target_an_instance(iris):
     X, _, model = iris
-    explanation = NTDCFE(model.predict_proba, max_queries=ROWS).explain(X[[0, 60]], np.array([1, 0]))
+    explanation = NTDCFE(model.predict_proba, max_rows=ROWS).explain(X[[0, 60]], np.array([1, 0]))
     assert explanation.cf["class"].tolist() == [[1], [0]]
-    named = NTDCFE(model.predict_proba, classes=["a", "b", "c"], max_queries=ROWS).explain(X[[0]], np.array(["c"]))
+    named = NTDCFE(model.predict_proba, classes=["a", "b", "c"], max_rows=ROWS).explain(X[[0]], np.array(["c"]))
     assert named.cf["class"].tolist() == [["c"]]
     # A class that is called like one of alibi's words is still a class.
-    words = NTDCFE(model.predict_proba, classes=["other", "same", "c"], max_queries=ROWS).explain(X[[0]], ["same"])
+    words = NTDCFE(model.predict_proba, classes=["other", "same", "c"], max_rows=ROWS).explain(X[[0]], ["same"])
     assert words.cf["class"].tolist() == [["same"]]
 
 
 def test_company_in_a_batch_changes_nothing_and_shares_calls(iris):
     X, _, model = iris
     recorder = Recorder(model.predict_proba)
-    together = NTDCFE(recorder, max_queries=ROWS, seed=5).explain(X[[0, 60, 140]])
+    together = NTDCFE(recorder, max_rows=ROWS, seed=5).explain(X[[0, 60, 140]])
     assert recorder.calls < sum(together.calls)
-    assert sum(together.queries) == len(recorder.seen)
-    assert max(together.queries) <= ROWS
-    alone = NTDCFE(model.predict_proba, max_queries=ROWS, seed=5).explain(X[140:141])
+    assert sum(together.rows) == len(recorder.seen)
+    assert max(together.rows) <= ROWS
+    alone = NTDCFE(model.predict_proba, max_rows=ROWS, seed=5).explain(X[140:141])
     np.testing.assert_array_equal(alone.cf["X"][0], together.cf["X"][2])
-    assert NTDCFE(model.predict_proba, max_queries=ROWS).explain(X[140]).cf["X"].shape == (1, 4)
+    assert NTDCFE(model.predict_proba, max_rows=ROWS).explain(X[140]).cf["X"].shape == (1, 4)
 
 
 # What alibi lacks.
@@ -426,7 +426,7 @@ def test_company_in_a_batch_changes_nothing_and_shares_calls(iris):
 def test_regression():
     X, y = load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, y)
-    explainer = NTDCFE(model.predict, target_interval=(200, None), feature_range=(X.min(0), X.max(0)), max_queries=ROWS)
+    explainer = NTDCFE(model.predict, target_interval=(200, None), feature_range=(X.min(0), X.max(0)), max_rows=ROWS)
     explanation = explainer.explain(X[:2])
     assert explanation.success == [True, True]
     assert (model.predict(explanation.cf["X"]) >= 200).all()
@@ -451,7 +451,7 @@ def test_rules_steps_directions_and_plausibility():
         weights={"free": 3.0},
         actionable_steps=slice(4, None),
         plausible=lambda rows: rows[:, :, 0].max(1) < 2,
-        max_queries=ROWS,
+        max_rows=ROWS,
     )
     explanation = explainer.explain(X)
     cf = explanation.cf["X"]
@@ -470,7 +470,7 @@ def test_rules_steps_directions_and_plausibility():
 )
 def test_ranges_in_all_shapes(feature_range):
     recorder = Recorder(last_steps)
-    NTDCFE(recorder, feature_names=["a", "b"], feature_range=feature_range, max_queries=ROWS).explain(
+    NTDCFE(recorder, feature_names=["a", "b"], feature_range=feature_range, max_rows=ROWS).explain(
         np.full((1, 6, 2), -0.5)
     )
     assert -1 <= recorder.seen[..., 0].min() < -0.5
@@ -480,7 +480,7 @@ def test_ranges_in_all_shapes(feature_range):
 def test_alibis_default_range_is_no_range(iris):
     X, _, model = iris
     free, alibis = (
-        NTDCFE(model.predict_proba, feature_range=limits, max_queries=ROWS).explain(X[:1])
+        NTDCFE(model.predict_proba, feature_range=limits, max_rows=ROWS).explain(X[:1])
         for limits in (None, (-1e10, 1e10))
     )
     np.testing.assert_array_equal(free.cf["X"], alibis.cf["X"])
@@ -518,7 +518,7 @@ def test_a_failing_predictor_raises_alibis_exceptions(iris):
 def test_what_was_found_stays_found_when_the_predictor_fails_at_the_very_end(iris):
     X, _, model = iris
     whole = Recorder(model.predict_proba)
-    expected = NTDCFE(whole, max_queries=ROWS).explain(X[:2])
+    expected = NTDCFE(whole, max_rows=ROWS).explain(X[:2])
 
     def breaks_last(rows):
         if recorder.calls == whole.calls:
@@ -527,7 +527,7 @@ def test_what_was_found_stays_found_when_the_predictor_fails_at_the_very_end(iri
 
     recorder = Recorder(breaks_last)
     with pytest.warns(UserWarning, match="probabilities of the counterfactuals are missing.*gone"):
-        explanation = NTDCFE(recorder, max_queries=ROWS).explain(X[:2])
+        explanation = NTDCFE(recorder, max_rows=ROWS).explain(X[:2])
     np.testing.assert_array_equal(explanation.cf["X"], expected.cf["X"])
     np.testing.assert_array_equal(explanation.cf["class"], expected.cf["class"])
     assert explanation.cf["proba"].mask.all()
@@ -591,7 +591,7 @@ def test_settings_and_options_reach_the_engine(iris):
     X, _, model = iris
     recorder = Recorder(model.predict_proba)
     settings = SearchSettings(max_batch_size=50)
-    NTDCFE(recorder, settings=settings, max_queries=300).explain(X[:3])
+    NTDCFE(recorder, settings=settings, max_rows=300).explain(X[:3])
     assert max(map(len, recorder.rows)) <= 50
     with pytest.raises(TypeError, match="nonsense"):
         NTDCFE(recorder).explain(X[:1], nonsense=1)
@@ -617,7 +617,7 @@ def test_one_feature_limits_another():
 
     order = ntdcfe.AtMost("part", "whole")
     explainer = NTDCFE(
-        predictor, feature_names=["part", "whole"], constraints=[order], scales={0: 1.0, 1: 1.0}, max_queries=600
+        predictor, feature_names=["part", "whole"], constraints=[order], scales={0: 1.0, 1: 1.0}, max_rows=600
     )
     explanation = explainer.explain(np.array([[0.5, 1.0]]), Y_t=np.array([1]), num_samples=3)
     assert explanation.success == [True]

@@ -12,7 +12,7 @@ import pytest
 from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe_plugins.compare import CountedModel, Flat, compare
 
-QUICK = SearchSettings(max_queries=500, max_calls=20)
+QUICK = SearchSettings(max_rows=500, batch_rows=25)
 X = np.full((2, 6, 3), -0.5)
 
 
@@ -152,7 +152,7 @@ def test_ours_is_counted_ready_or_not(ours):
     own = NTDCFE(predict, settings=QUICK).explain(X[0], 1)
     row = one(ours)
     assert row["success"] is True
-    assert (row["rows"], row["calls"]) == (own.n_queries, own.n_calls)
+    assert (row["rows"], row["calls"]) == (own.rows, own.calls)
     assert row["l1"] == pytest.approx(own.proximity)
     assert row["sparsity"] == own.sparsity
 
@@ -160,14 +160,14 @@ def test_ours_is_counted_ready_or_not(ours):
 def test_a_factory_may_wrap_the_counted_model():
     row = one(lambda predict: NTDCFE(predict.predict, settings=QUICK))  # labels in place of probabilities
     own = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK).explain(X[0], 1)
-    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+    assert (row["rows"], row["l1"]) == (own.rows, pytest.approx(own.proximity))
 
 
 def test_ours_if_ready_keeps_its_own_form_of_the_model():
     labels = NTDCFE(lambda X: predict(X).argmax(1), settings=QUICK, output="labels")
     row = one(labels)
     own = labels.explain(X[0], 1)
-    assert (row["rows"], row["l1"]) == (own.n_queries, pytest.approx(own.proximity))
+    assert (row["rows"], row["l1"]) == (own.rows, pytest.approx(own.proximity))
 
 
 def test_ours_learns_the_classes_of_the_comparison():
@@ -346,7 +346,7 @@ def test_our_alibi_adapter():
     adapter = pytest.importorskip("ntdcfe_plugins.alibi")
     row = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK))
     assert row["success"] is True
-    assert 0 < row["rows"] <= QUICK.max_queries
+    assert 0 < row["rows"] <= QUICK.max_rows
     several = one(lambda predict: adapter.NTDCFE(predict, settings=QUICK), n_counterfactuals=2)
     assert several["diversity"] > 0
 
@@ -438,7 +438,7 @@ def test_a_slow_explainer_is_stopped_even_if_it_catches_everything():
 
 
 def test_ours_keeps_what_it_has_at_the_limit():
-    endless = SearchSettings(max_queries=None, max_calls=None)
+    endless = SearchSettings(max_rows=None)
     row = one(lambda predict: NTDCFE(predict, settings=endless), max_seconds=1.5)
     assert row["status"] == "found"
 

@@ -33,10 +33,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 from test_fuzz import MODELS, arrays, model_failed, mostly, places, refused_or, score
 
 SMALL = [
-    SearchSettings(max_queries=60, max_calls=4),
-    SearchSettings(max_queries=40, max_calls=3, shape="to_end", n_counterfactuals=3),
-    SearchSettings(max_queries=60, max_calls=4, on_violation="discard", reach=None, margin=0.0),
-    replace(PAPER, max_episodes=2, max_interventions=4, hidden=(4,), max_queries=30),
+    SearchSettings(max_rows=60, batch_rows=15),
+    SearchSettings(max_rows=40, batch_rows=13, shape="to_end", n_counterfactuals=3),
+    SearchSettings(max_rows=60, batch_rows=15, on_violation="discard", reach=None, margin=0.0),
+    replace(PAPER, max_episodes=2, max_interventions=4, hidden=(4,), max_rows=30),
 ]
 BROKEN = {"NaN", "raises", "scalar", "ragged", "strange", "sometimes", "infinite", "two outputs", "one column"}
 fuzzed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -101,7 +101,7 @@ ALIBI_OPTIONS = {
     "target_interval": [(0.2, None), (None, 0.1), (-0.1, 0.1)],
     "output": ["auto"],
     "classes": [[0, 1], np.array([0, 1])],
-    "max_queries": [20, 80, np.int64(30)],
+    "max_rows": [20, 80, np.int64(30)],
     "max_seconds": [5, 0.5],
     "constraints": [[Causal(1, 0, lambda cause: 2 * cause)]],
     "plausible": [lambda X: np.ones(len(X)), lambda X: score(X) < 0.8],
@@ -131,7 +131,7 @@ ALIBI_ODD = {
     "output": ["logit", None, 3, ["labels"], "labels", "probabilities", "probability", "logits", "values"],
     "classes": [["a", "b"], np.array([0, 1, 2]), [], [1], ["a", "a"], "ab", 5, [None, 1], [[0, 1]], {0, 1}, [0,
         np.nan], np.array(3)],
-    "max_queries": [0, -1, 1, 2, 1.5, "many", np.nan, True],
+    "max_rows": [0, -1, 1, 2, 1.5, "many", np.nan, True],
     "max_seconds": [0, -1, 1e-9, "soon", np.nan, np.inf],
     "constraints": [
         [Causal(1, 0, lambda cause: np.nan * cause)], [Causal("z", 0, abs)], 3, ["rule"], [None],
@@ -399,7 +399,7 @@ DICE_CALL = {
         {"level": [2]},
     ],
     "random_seed": [None, 1, np.int64(3)],
-    "max_queries": [5, 30, 100],
+    "max_rows": [5, 30, 100],
     "max_seconds": [5.0],
     "sparsity_weight": [0, 0.5],
     "proximity_weight": [0.5, 2],
@@ -421,7 +421,7 @@ DICE_CALL_ODD = {
         1]}, {"flag": [None]},
     ],
     "random_seed": [-1, 0.5, "a", True, 2**70],
-    "max_queries": [0, -1, 1, 2, 1.5, "many", np.nan],
+    "max_rows": [0, -1, 1, 2, 1.5, "many", np.nan],
     "max_seconds": [0, -1, 1e-9, "soon", np.nan],
     "sparsity_weight": [-1, "a", np.nan, np.inf],
     "proximity_weight": [0, -1, "a", np.nan, np.inf, 1e-320],
@@ -598,7 +598,7 @@ def public_data(ranges):
 def check_dice(call):
     """Make the call; returns what became of it."""
     data, public, query, (kind, regressor, classes), options, arguments = call
-    model, limit = Tabular(kind, classes), options["settings"].max_queries
+    model, limit = Tabular(kind, classes), options["settings"].max_rows
     try:
         with strict():
             try:
@@ -624,7 +624,7 @@ def check_dice(call):
         raise
     assert before
     examples = explanations.cf_examples_list
-    limit = arguments.get("max_queries") or limit
+    limit = arguments.get("max_rows") or limit
     n = len(examples)
     assert regressor or model.n_rows <= n * max(limit, 2 + arguments["total_CFs"])
     for example in examples:
@@ -777,7 +777,7 @@ def test_dice_keeps_to_its_budget_where_the_query_is_as_desired(limit):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with suppress(dice.NoCounterfactualsFound):
-            explainer.generate_counterfactuals(QUERY, 2, 0, max_queries=limit)
+            explainer.generate_counterfactuals(QUERY, 2, 0, max_rows=limit)
     assert model.n_rows <= max(limit, 4)  # two looks and one confirmation at least
 
 
@@ -923,10 +923,10 @@ SKTIME_OPTIONS_ODD = {
     "backend": ["gpu", "dask_lazy", 3, "None"],
     "backend_params": [{"n_jobs": 0}, {"n_jobs": "a"}, 5, {"nonsense": 1}],
 }  # fmt: skip
-SKTIME_CALL = {"n_counterfactuals": [1, 2], "max_queries": [10, 50], "max_seconds": [5.0], "progress": [False]}
+SKTIME_CALL = {"n_counterfactuals": [1, 2], "max_rows": [10, 50], "max_seconds": [5.0], "progress": [False]}
 SKTIME_CALL_ODD = {
     "n_counterfactuals": [0, 1.5, "two", -1, True],
-    "max_queries": [0, -1, 1.5, "many", np.nan, 1],
+    "max_rows": [0, -1, 1.5, "many", np.nan, 1],
     "max_seconds": [0, -1, "soon", np.nan, 1e-9, np.inf],
     "progress": [None],
 }
@@ -1173,7 +1173,7 @@ def test_sktime_says_that_the_model_failed(kind):
         ({"random_state": -1}, {}),
         ({"random_state": "a"}, {}),
         ({}, {"max_seconds": "soon"}),
-        ({}, {"max_queries": 0}),
+        ({}, {"max_rows": 0}),
     ],
 )
 def test_sktime_refuses_before_the_model_is_asked(options, limits):

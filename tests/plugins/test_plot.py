@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 from ntdcfe_plugins._scores import cells, n_segments  # noqa: E402
 from ntdcfe_plugins.plot import plot_counterfactual, plot_learning, plot_methods, plot_tradeoff  # noqa: E402
 
-QUICK = SearchSettings(max_queries=2000, max_calls=40)
+QUICK = SearchSettings(max_rows=2000, batch_rows=50)
 CREDIT = Features.from_dict(
     {
         "income": {"bounds": (0, 200)},
@@ -102,7 +102,7 @@ def test_a_static_row_tells_values_and_categories_before_and_after(static, tmp_p
 
 
 def test_what_was_not_found_cannot_be_drawn():
-    nothing = NTDCFE(lambda X: np.zeros(len(X), int)).explain(np.zeros((4, 2)), 1, max_queries=50)
+    nothing = NTDCFE(lambda X: np.zeros(len(X), int)).explain(np.zeros((4, 2)), 1, max_rows=50)
     with pytest.raises(ValueError, match="no counterfactual was found"):
         nothing.plot()
     with pytest.raises(ValueError, match="max_features must be at least 1"):
@@ -117,11 +117,11 @@ def test_nothing_to_change_can_be_drawn():
 
 
 def test_the_learning_curve_ends_at_the_answer():
-    cf = series(6, SearchSettings(max_queries=3000))
+    cf = series(6, SearchSettings(max_rows=3000))
     share, best = plot_learning(cf, "learning").axes
-    assert list(share.get_lines()[0].get_xdata()) == [update.n_queries for update in cf.history]
+    assert list(share.get_lines()[0].get_xdata()) == [update.rows for update in cf.history]
     end = best.get_lines()[-1]
-    assert (end.get_xdata()[0], end.get_ydata()[0]) == (cf.n_queries, pytest.approx(cf.proximity))
+    assert (end.get_xdata()[0], end.get_ydata()[0]) == (cf.rows, pytest.approx(cf.proximity))
     now = NTDCFE(lambda X: np.ones(len(X), int)).explain(np.zeros((4, 2)), 1)
     with pytest.raises(ValueError, match="no history"):
         plot_learning(now)
@@ -170,8 +170,8 @@ def test_a_notebook_shows_the_changes_with_names_escaped():
     assert "&lt;script&gt;" in shown
     assert "b &amp; c" in shown
     assert "For &lt;yes&gt; instead" in shown
-    assert f"{cf.n_queries} rows in {cf.n_calls} calls" in shown
-    nothing = NTDCFE(lambda X: np.zeros(len(X), int)).explain(np.zeros((4, 2)), 1, max_queries=50)
+    assert f"{cf.rows} rows in {cf.calls} calls" in shown
+    nothing = NTDCFE(lambda X: np.zeros(len(X), int)).explain(np.zeros((4, 2)), 1, max_rows=50)
     assert "No counterfactual found" in nothing._repr_html_()
 
 
@@ -187,7 +187,7 @@ def test_pictures_need_matplotlib_only_when_drawn():
         "import numpy as np\n"
         "from ntdcfe import NTDCFE\n"
         "import ntdcfe_plugins.plot\n"
-        "cf = NTDCFE(lambda X: X[:, 0] > 0).explain(np.full(2, -0.5), True, max_queries=300)\n"
+        "cf = NTDCFE(lambda X: X[:, 0] > 0).explain(np.full(2, -0.5), True, max_rows=300)\n"
         "cf._repr_html_()\n"
         "try:\n    cf.plot()\n"
         "except ImportError as e:\n    assert 'ntdcfe-plugins[plot]' in str(e)\n"

@@ -42,8 +42,8 @@ from ntdcfe_plugins.sktime import (
 )
 
 EUCLIDEAN = FlatDist(ScipyDist())  # fast without numba
-QUICK = SearchSettings(max_queries=1000, max_calls=50)
-SLOW = SearchSettings(max_queries=250, max_calls=20)  # for models that take milliseconds a row
+QUICK = SearchSettings(max_rows=1000, batch_rows=20)
+SLOW = SearchSettings(max_rows=250, batch_rows=12)  # for models that take milliseconds a row
 DAYS = pd.date_range("2024-02-27", periods=100, freq="D")
 
 
@@ -437,7 +437,7 @@ class TestLengthsAndGaps:
         X, y = X.iloc[::12], y[::12]
         knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
         model = (PaddingTransformer(pad_length=29) * knn).fit(X, y)
-        enough = SearchSettings(max_queries=600, max_calls=20)  # with 250 rows it takes luck
+        enough = SearchSettings(max_rows=600, batch_rows=30)  # with 250 rows it takes luck
         result = CounterfactualExplainer(model, settings=enough, random_state=0).explain(X.iloc[:1])
         assert result.table["valid"].all()
         assert cells(result.counterfactuals)[1] == cells(X.iloc[:1])[1]
@@ -467,7 +467,7 @@ class TestLengthsAndGaps:
         X, y = motions(20)
         X[:, 1, ::4] = np.nan
         model = (Imputer("mean") * KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)).fit(X, y)
-        settings = replace(SLOW, max_queries=600)  # four of five are found in 250 rows, and this is not about that
+        settings = replace(SLOW, max_rows=600)  # four of five are found in 250 rows, and this is not about that
         result = CounterfactualExplainer(model, settings=settings, random_state=0).explain(X[8:9])
         assert result.table["valid"].all()
         np.testing.assert_array_equal(np.isnan(result.counterfactuals), np.isnan(X[8:9]))
@@ -566,7 +566,7 @@ class TestEstimators:
     def test_the_classifier_predicts_as_the_inner_one_and_explains(self, wrapped, knn):
         X, _ = motions(5)
         np.testing.assert_array_equal(wrapped.predict_proba(X), knn.predict_proba(X))
-        result = wrapped.explain(X[1:4], "walking", max_queries=900)
+        result = wrapped.explain(X[1:4], "walking", max_rows=900)
         assert set(wrapped.predict(result.counterfactuals)) == {"walking"}
         assert result.table["rows"].max() <= 900
 

@@ -1,0 +1,126 @@
+"""What one instance may spend, and what it has spent: the only place that counts rows, calls, batches and seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ntdcfe.problem.reprs import typed_back
+
+if TYPE_CHECKING:
+    from ntdcfe.settings import SearchSettings
+
+# Stands for no limit: more rows than any model will ever answer.
+NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, repr=False)
+class BudgetTuning:
+    """Numbers of the budget; rules of thumb.
+
+    Parameters
+    ----------
+    values_in_a_batch : int
+        Bounds the memory of a batch: at 144 x 963 it has 57 rows.
+    more_batches : float
+        Where that makes batches small, up to so many times as many of them make up for it (measured: a forest of
+        144 x 963 stays under a minute, benchmarks/results/scale.md).
+    calls : int
+        Batches that the rows are spread over, where nothing else is said (measured: benchmarks/results/speed.md).
+    fewest_rows, most_rows : int
+        Rows in a batch, at least and at most; more rows than `calls` batches of `most_rows` make more batches.
+    calls_set_aside : int
+        For the step off the boundary, and for the last check.
+    """
+
+    values_in_a_batch: int = 8_000_000
+    more_batches: float = 1.4
+    calls: int = 80
+    fewest_rows: int = 16
+    most_rows: int = 160
+    calls_set_aside: int = 2
+
+    __repr__ = typed_back
+
+
+class Budget:
+    """Rows, calls and seconds of one instance.
+
+    Parameters
+    ----------
+    settings : SearchSettings
+    n_steps, n_cells : int
+        Of the series: large ones are asked about in small batches.
+
+    Attributes
+    ----------
+    rows, calls, failures : int
+        Rows that the model answered, calls that the instance took part in, and those among them that failed.
+    batches : int
+        Questions: calls, had none to be split.
+    proposed : int
+        Rows that the search itself asked about.
+    seconds : float
+    """
+
+    def __init__(self, settings: SearchSettings, n_steps: int, n_cells: int) -> None:
+        self.settings = settings
+        self.tuning = settings.tuning.budget
+        self.n_steps = n_steps
+        self.n_cells = n_cells
+        self.rows = self.calls = self.failures = self.batches = self.proposed = 0
+        self.seconds = 0.0
+
+    def spend(self, rows: int, calls: int, failures: int) -> None:
+        """Count what a question took."""
+        self.rows += rows
+        self.calls += calls
+        self.failures += failures
+
+    @property
+    def batch_size(self) -> int:
+        """Rows in a batch: as set, fewer where the rows left have to last for the calls left, or memory is short."""
+        in_memory = max(self.tuning.fewest_rows, self.tuning.values_in_a_batch // self.n_cells)
+        return int(min(self._affordable, in_memory))
+
+    @property
+    def _planned(self) -> float:
+        """Batches that the rows are spread over."""
+        rows, batch = self.settings.max_rows, self.settings.batch_rows
+        if rows is None:
+            return math.inf
+        if batch is not None:
+            return math.ceil(rows / batch)
+        return max(self.tuning.calls, math.ceil(rows / self.tuning.most_rows))
+
+    @property
+    def _affordable(self) -> int:
+        rows, calls = self.settings.max_rows, self._planned
+        if self.settings.batch_rows is not None:
+            return self.settings.batch_rows
+        if rows is None:
+            return self.tuning.most_rows
+        if self.n_steps > 1:  # a row of a table has few cells: what is not needed is not asked
+            rows, calls = rows - self.proposed, max(1, calls - self.batches)
+        return min(self.tuning.most_rows, max(self.tuning.fewest_rows, int(rows // calls)))
+
+    def left(self, share: float = 1.0) -> bool:
+        """Whether less than that share of the rows, and of the batches that they are spread over, is used up."""
+        rows = math.inf if self.settings.max_rows is None else self.settings.max_rows
+        batches = self._planned * min(self.tuning.more_batches, self._affordable / self.batch_size)
+        return self.rows < share * rows and self.batches < share * (batches - self.tuning.calls_set_aside)
+
+    @property
+    def rows_left(self) -> int:
+        """Rows that may still be asked."""
+        limit = self.settings.max_rows
+        return NO_LIMIT if limit is None else max(0, limit - self.rows)
+
+    def room(self, contradicted: bool) -> int:
+        """Rows that the search may still ask: some are set aside for the last check."""
+        settings = self.settings
+        # A call of votes and, should one of them contradict, a few more; many where it is known that they will.
+        full = settings.confirmations * (12 if contradicted else 6) * settings.n_counterfactuals
+        spare = full if settings.max_rows is None else settings.max_rows // 4
+        return self.rows_left - min(full, max(settings.n_counterfactuals, spare))

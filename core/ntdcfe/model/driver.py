@@ -1,0 +1,186 @@
+"""The one place that calls the model: pools what jobs ask, limits, stops, deals with faults."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.model.job import Job
+from ntdcfe.model.predictor import Predictor
+from ntdcfe.problem.prediction import Prediction
+
+
+@dataclass
+class Driver:
+    """Brings jobs to their end against one model.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    static : bool
+        Whether the model takes ``(n, D)``, not ``(n, K, D)``.
+    max_seconds : float, optional
+        Most seconds from now, for all that is run.
+    progress : bool
+        Whether to show a bar of rows.
+    """
+
+    predictor: Predictor
+    static: bool
+    max_seconds: float | None = None
+    progress: bool = False
+    interrupted: bool = field(default=False, init=False)
+    stop_requested: Callable[[], bool] | None = field(default=None, init=False)
+    """Tells whether somebody else asks for an end."""
+
+    def __post_init__(self) -> None:
+        self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
+        self._slowest_call = 0.0
+        self._call_begun = time.monotonic()
+        self.predictor.deadline = self._deadline
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether there is no time to begin with others: for a batch and the last check."""
+        return not self._time_for(2)
+
+    def _time_for(self, n_calls: int) -> bool:
+        """Whether there is time for so many calls, each as slow as the slowest so far; for 0, whether any is left."""
+        return time.monotonic() + n_calls * self._slowest_call < self._deadline
+
+    def _time_call(self) -> None:
+        """A call begins, or the last of a round has ended and the searches know of it: how long did that take?"""
+        begun, self._call_begun = self._call_begun, time.monotonic()
+        self._slowest_call = max(self._slowest_call, self._call_begun - begun)
+
+    def _calls_to_check(self, jobs: Sequence[Job]) -> int:
+        """How many calls the last check of these jobs takes."""
+        settings = jobs[0].search.settings
+        rows = len(jobs) * (settings.n_counterfactuals + 1) * settings.confirmations
+        # A model that contradicts itself has to lead by twice as many votes, and some of them are against.
+        rounds = 3 if any(job.trust.contradicted for job in jobs) else 1
+        return rounds * math.ceil(rows / (self.predictor.max_batch_size or rows))
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Bring every job to its end; jobs share calls, and nothing else.
+
+        The first interrupt ends the searches and lets what they found be asked again; the second ends it all.
+        """
+        started = time.monotonic()
+        with tqdm(total=_total(jobs), unit="row", desc="searching", disable=not self.progress) as bar:
+            waiting: Sequence[Job] = jobs
+            while waiting:
+                try:
+                    for job in waiting:
+                        if job.phase == "look" and job.pending is None:
+                            job.begin()
+                    while waiting := [job for job in waiting if job.phase != "done"]:
+                        if self.stop_requested is not None and self.stop_requested() and not self.interrupted:
+                            raise KeyboardInterrupt
+                        waiting = self._in_time(waiting)
+                        self._call_begun = time.monotonic()
+                        self._serve(waiting, bar)
+                        self._time_call()
+                        for job in waiting:
+                            job.budget.seconds = time.monotonic() - started
+                except KeyboardInterrupt:
+                    if self.interrupted:
+                        raise
+                    self.interrupted = True
+                    for job in waiting:
+                        if job.phase != "done":
+                            job.wind_up("interrupted")
+
+    def _in_time(self, running: Sequence[Job]) -> list[Job]:
+        """The jobs that may ask once more. No call is begun when time is up: so it is exceeded by one at most."""
+        late, hurry = not self._time_for(0), not self._time_for(1 + self._calls_to_check(running))
+        for job in running:
+            if (job.phase == "search" and hurry) or (job.phase == "look" and late):
+                job.wind_up("budget_exhausted")
+            if job.phase == "check" and late:
+                job.give_up()
+        return [job for job in running if job.phase != "done"]
+
+    def _serve(self, running: Sequence[Job], bar: tqdm[Any]) -> None:
+        """One round: ask what every job wants to know, and tell it."""
+        before = sum(job.budget.rows for job in running)
+        for job, prediction in zip(running, self._ask(running), strict=True):
+            if prediction is None:
+                continue
+            try:
+                assert job.pending is not None
+                if len(prediction) >= (job.pending.needed or len(job.pending.states)):
+                    job.tell(prediction)
+                else:
+                    job.take(prediction)
+            except Exception as cause:
+                if job.present is None and isinstance(cause, InvalidInputError):
+                    raise  # the target names a class that the model does not have
+                job.fail(cause)
+        bar.update(sum(job.budget.rows for job in running) - before)
+        if not bar.disable and len(running) == 1 and len(running[0].search.pool):
+            bar.set_postfix(best=f"{running[0].search.pool.best_proximity:.3g}", refresh=False)
+
+    def _ask(self, jobs: Sequence[Job]) -> list[Prediction | None]:
+        """Predictions of what each job asks, in one call for all; None for a job on whose rows the model failed."""
+        if not jobs:
+            return []
+        try:
+            return list(self._call(jobs))
+        except PredictorError as cause:
+            answers: list[Prediction | None] = []
+            for job in jobs:
+                if len(jobs) == 1 or not self._time_for(0):
+                    job.fail(cause)
+                    answers.append(None)
+                else:
+                    # Job by job: the fault of one job's rows must not be that of the others.
+                    answers += self._ask([job])
+            return answers
+
+    def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
+        """What the model says of what each job asks; of fewer rows where time ran out between two calls."""
+        calls, failures = self.predictor.n_calls, self.predictor.n_failures
+        asked: list[NDArray[Any]] = [job.pending.states for job in jobs if job.pending is not None]
+        blocks = [j.search.space.rows(s) for j, s in zip(jobs, asked, strict=True)]
+        rows = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        # A batch of the search that takes many calls leaves time for the last check.
+        spare = self._calls_to_check(jobs) if any(job.phase == "search" for job in jobs) else 0
+        parts: list[Prediction] = []
+        ended: BaseException | None = None
+        try:
+            for some in self.predictor.split(rows[:, 0] if self.static else rows):
+                self._time_call()
+                if not self._time_for(spare if parts else 0):
+                    break
+                parts.append(self.predictor.ask(some))
+        except (PredictorError, KeyboardInterrupt) as cause:
+            ended = cause
+        shares = _dealt(parts, asked)
+        for job, share in zip(jobs, shares, strict=True):
+            job.budget.spend(len(share), self.predictor.n_calls - calls, self.predictor.n_failures - failures)
+            if ended is not None:
+                job.take(share)
+        if ended is not None:
+            raise ended
+        return shares
+
+
+def _dealt(parts: Sequence[Prediction], asked: Sequence[NDArray[Any]]) -> list[Prediction]:
+    """To each job its share of what the calls answered."""
+    prediction = Prediction.concatenate(parts) if parts else Prediction(np.empty(0))
+    ends = np.cumsum([len(states) for states in asked])
+    return [prediction[end - len(states) : end] for end, states in zip(ends, asked, strict=True)]
+
+
+def _total(jobs: Sequence[Job]) -> int | None:
+    limit = jobs[0].search.settings.max_rows if jobs else None
+    return None if limit is None else limit * len(jobs)

@@ -1,0 +1,196 @@
+"""One instance on its way: a first look, the search, a last check, and what became of it.
+
+Like a search, a job never calls the model. It has a question pending and is told what the model says; the driver
+does the rest.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.counterfactual import Status
+from ntdcfe.errors import PredictorError
+from ntdcfe.model.budget import Budget
+from ntdcfe.model.last_check import conclude, in_order, last_check
+from ntdcfe.model.searching import NearMiss, searching
+from ntdcfe.model.threads import one_thread
+from ntdcfe.model.trust import Question, Talk, Trust
+from ntdcfe.problem.prediction import Prediction
+from ntdcfe.problem.target import Target
+from ntdcfe.search.base import Answer, Asks, Search
+
+Phase = Literal["look", "search", "check", "done"]
+
+
+class Job:
+    """The life of one instance.
+
+    Parameters
+    ----------
+    search : Search
+    target : Target
+    budget : Budget
+    start : callable
+        The algorithm: from a search to its questions.
+
+    Attributes
+    ----------
+    pending : Question or None
+        What it asks next; None before it began and when it is done.
+    present, prediction : Prediction or None
+        What the model says of the original, and of the answer.
+    answers : tuple of arrays (K, F)
+        The best first, asked again `confirmations` times if `confirmed`; `others` are further candidates, asked
+        again once; `leading` are states of the last check that lead by some votes.
+    complete : bool
+        False where time, a fault or an interrupt ended it before its own end.
+    cause : Exception or None
+        What failed.
+    """
+
+    def __init__(self, search: Search, target: Target, budget: Budget, start: Callable[[Search], Asks]) -> None:
+        self.search = search
+        self.budget = budget
+        self.start = start
+        self.trust = Trust(search.space.original, target, budget, search.settings)
+        self.status: Status = "not_found"
+        self.phase: Phase = "look"
+        self.pending: Question | None = None
+        self.present: Prediction | None = None
+        self.prediction: Prediction | None = None
+        self.answers: tuple[NDArray[Any], ...] = ()
+        self.others: tuple[NDArray[Any], ...] = ()
+        self.leading: list[NDArray[Any]] = []
+        self.near_miss: NearMiss | None = None
+        self.confirmed = False
+        self.complete = True
+        self.cause: Exception | None = None
+        self._talk: Talk | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an answer."""
+        return bool(self.answers)
+
+    def begin(self) -> None:
+        """Ask the first question."""
+        self._go(self._life())
+
+    def tell(self, prediction: Prediction) -> None:
+        """Take what the model said of the pending states, and go on to the next question, or to the end."""
+        assert self._talk is not None
+        self._step(lambda talk: talk.send(prediction))
+
+    @one_thread()
+    def take(self, prediction: Prediction) -> None:
+        """Keep what the model said of the first of the pending states, when it did not come to the others."""
+        if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
+            return
+        states = self.pending.states[: len(prediction)]
+        reached = self.trust.target.reached(prediction)
+        changed = self.search.objective.sparsity(states) > 0
+        if self.phase == "check":
+            self.trust.contradicted |= bool((reached != changed).any())  # candidates are valid, the original is not
+        elif not self.trust.contradicted:
+            self.keep(states, reached & changed)
+
+    def wind_up(self, status: Status) -> None:
+        """End the search here; what was found is still asked again."""
+        self._interrupt()
+        if self.phase != "check":
+            self.status = status
+        if self.present is None:
+            self._end()
+        else:
+            self._go(last_check(self))
+
+    @one_thread()
+    def give_up(self) -> None:
+        """End the last check: the model cannot be asked any more.
+
+        What was valid when it was found is handed out unconfirmed; if the model contradicts itself, what has the votes.
+        """
+        self._interrupt()
+        trusted = self.trust.sure_of_some or not self.trust.contradicted
+        conclude(self, in_order(self) if trusted else self.leading)
+        self._end()
+
+    def fail(self, cause: Exception) -> None:
+        """The model, or another of the user's functions, failed: keep what was found, and why it ended."""
+        self.cause = self.cause or (cause if isinstance(cause, PredictorError) else _wrapped(cause))
+        if self.phase != "check":
+            return self.wind_up("model_failed")
+        self.status = "model_failed"
+        self.give_up()
+
+    def keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
+        """Take those of the states ``(n, K, F)`` that reached the target into the pool, when the search is over."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.search.keep(states, Answer(reached, None))
+        except Exception as cause:  # whether they are plausible is for the user's function to say
+            self.cause = self.cause or _wrapped(cause)
+
+    def at_target(self, prediction: Prediction) -> None:
+        """The original is as wanted already: nothing has to change."""
+        self.status, self.confirmed = "already_target", True
+        self.present = self.prediction = prediction
+        self.answers = (self.search.space.original,)
+
+    def _life(self) -> Talk:
+        yield from self._first_look()
+        if self.status == "not_found":
+            self.phase = "search"
+            yield from searching(self)
+            yield from last_check(self)
+
+    def _first_look(self) -> Talk:
+        """What the model says of the original; done if that is the target already."""
+        trust, target = self.trust, self.trust.target
+        copies = max(1, min(trust.confirmations, self.budget.rows_left // 4)) if target.relative else 1
+        prediction = yield Question(np.repeat(trust.original, copies, axis=0))
+        self.budget.batches += 1
+        target.check(prediction)
+        if target.relative or target.reached(prediction)[0]:
+            # Everything that follows would be about another question if this were wrong.
+            prediction = yield from trust.majority(prediction)
+        self.present = prediction[:1]
+        trust.target = target.given(self.present)
+        if trust.target.reached(self.present)[0]:
+            self.at_target(self.present)
+
+    def _go(self, talk: Talk) -> None:
+        self._talk = talk
+        self._step(next)
+
+    def _step(self, move: Callable[[Talk], Question]) -> None:
+        assert self._talk is not None
+        try:
+            # What is near the largest number there is goes to infinity, and is too far.
+            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+                self.pending = move(self._talk)
+        except StopIteration:
+            self._end()
+
+    def _interrupt(self) -> None:
+        if self._talk is not None:
+            self._talk.close()
+        self.complete = False
+
+    def _end(self) -> None:
+        self.pending, self.phase = None, "done"
+
+
+def _wrapped(cause: Exception) -> PredictorError:
+    # Whether a function that the search was given is at fault, or the search itself, shows in the place.
+    frames = traceback.extract_tb(cause.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
+    error.__cause__ = cause
+    return error

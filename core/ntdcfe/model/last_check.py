@@ -1,0 +1,108 @@
+"""The last check: an answer is asked again before it is handed out; one that does not hold is replaced by the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.model.trust import Question, Talk
+from ntdcfe.problem.prediction import Prediction
+
+if TYPE_CHECKING:
+    from ntdcfe.model.job import Job
+
+
+def in_order(job: Job) -> list[NDArray[Any]]:
+    """The candidates: those that would be answers, then those that could replace them."""
+    pool, wanted = job.search.pool, job.search.settings.n_counterfactuals
+    if wanted == 1:
+        return pool.states
+    first = pool.diverse(wanted)
+    chosen = {id(state) for state in first}
+    return first + [state for state in pool.states if id(state) not in chosen]
+
+
+def last_check(job: Job) -> Talk:
+    """Ask the answers again; leaves in the job those that hold, or else those that lead by some votes."""
+    trust, budget, wanted = job.trust, job.budget, job.search.settings.n_counterfactuals
+    job.phase, job.answers, job.leading = "check", (), []
+    waiting = in_order(job)
+    if not waiting:
+        return
+    # Further candidates are asked once, along with the answer.
+    rest = waiting[1 : 1 + max(0, budget.rows_left - 4 * trust.lead)] if wanted == 1 and not trust.contradicted else []
+    while waiting and len(job.answers) < wanted:
+        missing = wanted - len(job.answers)
+        if not job.complete and trust.contradicted and not trust.sure_of_some:
+            # In a hurry, and most of what the model called valid may not be: as many at once as rows allow.
+            missing = max(missing, budget.rows_left // (4 * trust.lead))
+        asked, waiting = waiting[:missing], waiting[missing:]
+        said: list[Prediction | None] = [None] * len(asked)
+        try:
+            yield from _confirm(job, np.array(asked), rest, said)
+        finally:
+            # Where time or the model ends it as well: answers that were confirmed by then stay confirmed.
+            if job.status != "already_target":
+                held = [state for state, prediction in zip(asked, said, strict=True) if prediction]
+                job.answers = (*job.answers, *held)[:wanted]
+                job.prediction = job.prediction or next(filter(None, said), None)
+        if job.status == "already_target":
+            return
+        rest = []
+    conclude(job, job.leading)
+
+
+def conclude(job: Job, unconfirmed: list[NDArray[Any]]) -> None:
+    """Hand out what was confirmed, or else these states ``(K, F)``."""
+    job.confirmed = job.found
+    job.answers = job.answers or tuple(unconfirmed[: job.search.settings.n_counterfactuals])
+    if job.found and job.status not in ("interrupted", "model_failed"):
+        job.status = "found"
+
+
+def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: list[Prediction | None]) -> Talk:
+    """Note in `said` what the model says of those states ``(n, K, F)`` that hold.
+
+    Each is asked `confirmations` times in a call, beside the original, which must not be valid: a call in which
+    it is tells nothing. Unanimity is enough; after a contradiction it takes a lead of twice as many votes.
+    """
+    trust, budget, size = job.trust, job.budget, job.search.settings.confirmations
+    lead, undecided = np.zeros(len(states), int), np.arange(len(states))
+    against_original = 0
+    for _ in range(trust.tuning.most_checks):
+        copies = min(size, budget.rows_left // (len(undecided) + 1))
+        originals = min(copies, 2) if trust.contradicted else copies
+        if copies == 0 and budget.rows_left >= len(undecided) and not trust.contradicted:
+            copies = 1
+        if copies == 0 or not len(undecided):
+            break
+        n = len(undecided) * copies
+        block = [np.repeat(states[undecided], copies, axis=0), np.repeat(trust.original, originals, axis=0)]
+        if rest:
+            block.append(np.array(rest))
+        prediction = yield Question(np.concatenate(block), n + originals)
+        reached = trust.target.reached(prediction)
+        votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
+        trust.contradicted |= not votes.all() or bool(own.any())
+        if rest:
+            all_hold = len(reached) == n + originals + len(rest) and reached[n + originals :].all()
+            job.others = tuple(rest) if all_hold and not trust.contradicted else ()
+            rest = []
+        against_original += int(2 * own.sum()) - originals
+        if against_original >= 2 * size:
+            # The first look was a mistake of the model.
+            job.at_target(prediction[n + int(own.argmax()) :][:1])
+            break
+        if 2 * own.sum() > originals:
+            continue
+        lead[undecided] += 2 * votes.sum(1) - copies
+        enough = lead[undecided] >= (trust.lead if trust.contradicted else copies)
+        for i in np.flatnonzero(enough & votes.any(1)):
+            at = i * copies + int(votes[i].argmax())
+            said[undecided[i]] = prediction[at : at + 1]
+        if (lead[undecided] < 0).any():
+            trust.sure_of_some = False  # it was wrong
+        undecided = undecided[(lead[undecided] >= 0) & ~enough]
+        job.leading = list(states[undecided[lead[undecided] >= size]])

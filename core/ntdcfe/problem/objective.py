@@ -1,0 +1,169 @@
+"""What is minimised: how far a state is from the original, what its changed cells cost, and terms of your own.
+
+The only place that knows the formula. A term of your own is a class with one method, given as
+``SearchSettings(terms=[...])``:
+
+>>> class PriceOfFeatures(Term):
+...     '''Each changed feature costs as much as a unit of change.'''
+...     def cost(self, x, original, features):
+...         return (x != original).any(1).sum(1)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.problem.features import Features
+
+#: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
+Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
+
+
+def weighted_l1(
+    original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The paper's equation 1: L1 for continuous features, L0 for discrete ones, weighted ``(n,)``."""
+    return np.asarray(_distances(original, x, discrete) @ np.tile(weights, len(original)))
+
+
+class Term(ABC):
+    """A further part of what the search minimises, in units of change.
+
+    It decides which of two valid states is the better one. `name` is what it is called among the parts of a cost.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its class, unless it says otherwise."""
+        return type(self).__name__
+
+    @abstractmethod
+    def cost(self, x: NDArray[Any], original: NDArray[Any], features: Features) -> Any:
+        """What states ``(n, K, F)`` cost beside their distance from the `original` ``(K, F)``: ``(n,)``, at least 0."""
+
+
+class Objective:
+    """What states of one series cost.
+
+    The cost is the proximity with every feature in its own unit of change, a price on every changed cell, and the
+    further terms. Heuristics ask for the price of single changes: :meth:`of_changes` and :attr:`price_of_cell`.
+
+    Parameters
+    ----------
+    original : array (K, F)
+    features : Features
+    units : array (F,), optional
+        Unit of change of each feature; 1 if not given.
+    price_of_cell : float
+        What a changed cell costs beside its distance.
+    proximity : callable
+        How far states are from the original.
+    terms : sequence of Term
+    """
+
+    def __init__(
+        self,
+        original: NDArray[Any],
+        features: Features,
+        units: NDArray[np.float64] | None = None,
+        price_of_cell: float = 0.0,
+        proximity: Proximity = weighted_l1,
+        terms: Sequence[Term] = (),
+    ) -> None:
+        self.original = original
+        self.features = features
+        self.price_of_cell = price_of_cell
+        self.terms = tuple(terms)
+        self._proximity = proximity
+        self._feature_weights = features.weights
+        self._feature_units = np.ones(len(features)) if units is None else units
+        self._feature_discrete = features.discrete
+        self._weights: NDArray[np.float64] = np.tile(self._feature_weights, len(original))
+        self._units: NDArray[np.float64] = np.tile(self._feature_units, len(original))
+        self._discrete = np.tile(features.discrete, len(original))
+        self._per_unit = np.tile(self._feature_weights / self._feature_units, len(original))
+
+    def proximity(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """How far states ``(n, K, F)`` are from the original, weighted, in the features' own scales ``(n,)``."""
+        return self._proximity(self.original, x, self._feature_weights, self._feature_discrete)
+
+    def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
+        """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
+        return _count((x != self.original).reshape(len(x), self.original.size))
+
+    def cost(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """What the search minimises, of states ``(n, K, F)``: ``(n,)``."""
+        return self.cost_and_sparsity(x)[0]
+
+    def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Both of states ``(n, K, F)``, each ``(n,)``: the cost is made of the sparsity."""
+        with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
+            distance, sparsity = self._distance_and_sparsity(x)
+            cost = distance + self.price_of_cell * sparsity
+            for term in self.terms:
+                cost = cost + self._of_term(term, x)
+            return cost, sparsity
+
+    def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        """What the cost of states ``(n, K, F)`` is made of: "distance" in units, "cells", and each term by its name."""
+        distance, sparsity = self._distance_and_sparsity(x)
+        parts = {"distance": distance, "cells": self.price_of_cell * sparsity}
+        return parts | {term.name: self._of_term(term, x) for term in self.terms}
+
+    def of_changes(self, change: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What changes of single cells cost, each in its feature's own scale, without the price of a changed cell.
+
+        Parameters
+        ----------
+        change : array (..., m)
+        cells : array (..., m)
+            Positions among the K * F cells.
+        """
+        return self.of_units(change / self._units[cells], cells)
+
+    def of_units(self, change: NDArray[Any], cells: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+        """The same of changes that are given in units."""
+        size = np.abs(change)
+        return np.asarray(self._weights[cells] * np.where(self._discrete[cells], size > 0, size))
+
+    def change_for(self, expense: NDArray[np.float64], cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far continuous cells ``(m,)`` can be moved for an expense ``(m,)``, without the price of a cell."""
+        return np.asarray(expense / self._weights[cells] * self._units[cells])
+
+    def of_features(self, size: NDArray[Any]) -> NDArray[Any]:
+        """What changes of whole features cost: `size` ``(n, F)`` is the sum over their cells."""
+        return size * self._feature_weights / self._feature_units
+
+    def _distance_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if self._proximity is not weighted_l1:
+            units = self._feature_units
+            distance = self._proximity(self.original / units, x / units, self._feature_weights, self._feature_discrete)
+            return distance, self.sparsity(x)
+        distances = _distances(self.original, x, self._feature_discrete)  # one look at the cells for both
+        return np.asarray(distances @ self._per_unit), _count(distances != 0)
+
+    def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:
+        cost = np.asarray(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
+        if cost.shape != (len(x),):
+            raise InvalidInputError(f"{term.name}.cost must return one number a state, {(len(x),)}, got {cost.shape}.")
+        return cost
+
+
+def _distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:
+    """How far each cell of states ``(n, K, F)`` is from the original, 1 if discrete and not the same ``(n, K * F)``."""
+    distance = x - original
+    np.abs(distance, out=distance)  # in place: a second array of this size costs more than the sum
+    if discrete.any():
+        distance = np.where(discrete, distance != 0, distance)
+    return distance.reshape(len(distance), original.size)
+
+
+def _count(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many are true in each row ``(n, m)``; np.count_nonzero takes twice the time."""
+    return np.add.reduce(marks, axis=1, dtype=np.int32).astype(np.int64)

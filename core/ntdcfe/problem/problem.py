@@ -1,0 +1,89 @@
+"""One instance to be explained: the states that it may take, what they cost, and which may be answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.problem.features import Features
+from ntdcfe.problem.objective import Objective, Proximity, Term, weighted_l1
+from ntdcfe.problem.plausibility import Plausible
+from ntdcfe.problem.space import OnViolation, Space, stand_ins
+from ntdcfe.problem.transition import Transition, hold_to_end
+from ntdcfe.problem.units import units_of
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is given of one instance.
+
+    `plausible` takes states ``(n, K, F)`` and tells which may be answers ``(n,)``; None if all may.
+    """
+
+    space: Space
+    objective: Objective
+    transition: Transition = hold_to_end
+    plausible: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None
+
+    @property
+    def features(self) -> Features:
+        """What the columns are."""
+        return self.space.features
+
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore")  # bounds beyond the largest number there is are none
+    def of(
+        cls,
+        state: NDArray[Any],
+        features: Features,
+        constraints: Iterable[Any] = (),
+        *,
+        in_units: bool = True,
+        reach: float | None = None,
+        on_violation: OnViolation = "cap",
+        price_of_cell: float = 0.0,
+        terms: Sequence[Term] = (),
+        transition: Transition = hold_to_end,
+        proximity: Proximity = weighted_l1,
+        plausible: Plausible | None = None,
+        static: bool = False,
+    ) -> Problem:
+        """The problem of a state ``(K, F)``, NaN where cells are missing.
+
+        Parameters
+        ----------
+        in_units : bool
+            Whether each feature is measured in its own unit of change, or all are as they come.
+        plausible : callable, optional
+            Takes rows as the model does.
+        static : bool
+            Whether the model takes ``(n, D)``, not ``(n, K, D)``.
+        """
+        missing = np.isnan(state)
+        original = stand_ins(state, missing) if missing.any() else state
+        units = units_of(original, features, missing) if in_units else None
+        space = Space(original, features, constraints, on_violation, units, reach, missing)
+        objective = Objective(original, features, units, price_of_cell, proximity, terms)
+        return cls(space, objective, transition, None if plausible is None else _of_states(plausible, space, static))
+
+
+def _of_states(
+    plausible: Plausible, space: Space, static: bool
+) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """The user's in-distribution test, for states ``(n, K, F)``."""
+
+    def test(states: NDArray[Any]) -> NDArray[np.bool_]:
+        rows = space.rows(states)
+        verdict = np.asarray(plausible(rows[:, 0] if static else rows))
+        if verdict.shape != (len(states),):
+            raise InvalidInputError(
+                f"plausible must return one verdict a row, {(len(states),)}, got shape {verdict.shape}."
+            )
+        return verdict.astype(bool)
+
+    return test

@@ -1,0 +1,240 @@
+"""The states that a series may take: limits, projection, missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.errors import InvalidInputError
+from ntdcfe.problem.constraints import bound
+from ntdcfe.problem.features import Continuous, Features
+
+OnViolation = Literal["cap", "discard"]
+
+
+class Space:
+    """The states that one series may take.
+
+    What holds by construction for every state it returns: immutable features and steps that
+    are not actionable are as in the original; non-actionable features differ only by a causal
+    rule; every changed cell is within bounds, at the feature's precision and goes its way; discrete
+    features have listed values; no constraint is broken; missing cells stay missing.
+
+    Parameters
+    ----------
+    original : array (K, F)
+        The series, one value a feature. Missing cells hold a number that nobody sees, see :func:`stand_ins`.
+    features : Features
+    constraints : sequence of Constraint
+    on_violation : {"cap", "discard"}
+        A move out of bounds ends at the bound, or is not made.
+    units : array (F,), optional
+        Unit of change of each feature; 1 if not given.
+    reach : float, optional
+        How many units beyond the span of its own values in the series a feature may go where no
+        bound says so; no limit if not given.
+    missing : array (K, F), optional
+        Cells without a value: they are never changed, and NaN wherever the model looks.
+
+    Attributes
+    ----------
+    low, high : array (K, F)
+        Lowest and highest value of each cell.
+    movable : array (K, F)
+        The cells that may be acted on.
+    discrete : array (F,)
+        Which features take listed values, `choices` has the values.
+    """
+
+    def __init__(
+        self,
+        original: NDArray[Any],
+        features: Features,
+        constraints: Iterable[Any] = (),
+        on_violation: OnViolation = "cap",
+        units: NDArray[np.float64] | None = None,
+        reach: float | None = None,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.original = original
+        self.missing = np.zeros(original.shape, bool) if missing is None else missing
+        self.features = features
+        self._moving, self._computing = bound(constraints, features)
+        self.on_violation = on_violation
+        self.discrete = features.discrete
+        self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
+        self.units = np.ones(len(features)) if units is None else units
+        self.reach = reach
+        self._has_gaps = bool(self.missing.any())
+        self._rounded = {i: p for i, p in enumerate(features.precisions) if p is not None}
+        self._bounds = _bounds(features, original.dtype)
+        self.low, self.high = self._limits()
+        # A cell whose limits leave no value, or only the one it has, cannot be changed.
+        self.open = (self.low <= self.high) & ((self.low < self.high) | (self.low != original)) & ~self.missing
+        for i, choices in enumerate(self.choices):
+            if choices is not None:
+                low, high, now = (a[:, i, None] for a in (self.low, self.high, original))
+                self.open[:, i] &= ((choices != now) & (choices >= low) & (choices <= high)).any(-1)
+        steps = features.step_mask(len(original))
+        self.movable = self.open & steps[:, None] & features.has_role("actionable")
+        self._may_differ = self.open & steps[:, None] & ~features.has_role("immutable")
+        if not self.movable.any():
+            raise InvalidInputError(
+                "no feature is left to change: every one is immutable, non-actionable, missing, or held by its "
+                "bounds, direction or actionable_steps."
+            )
+        within = (self.low <= original) & (original <= self.high)
+        # Nothing but limits, which the original keeps: projecting is clipping.
+        self._plain = bool(
+            self.movable.all()
+            and within.all()
+            and not self.discrete.any()
+            and not self._rounded
+            and not self._moving
+            and not self._computing
+            and on_violation == "cap"
+        )
+        self._seen_original = self._with_gaps(original)
+        self.project(original[None])  # a constraint that cannot be computed is refused before the model is asked
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The floating type of the series and of every state."""
+        return self.original.dtype
+
+    @property
+    def n_steps(self) -> int:
+        """K."""
+        return len(self.original)
+
+    def rows(self, states: NDArray[Any]) -> NDArray[Any]:
+        """States ``(..., K, F)`` as the model sees them ``(..., K, D)``."""
+        return self.features.decode(self._with_gaps(states))
+
+    def _with_gaps(self, states: NDArray[Any]) -> NDArray[Any]:
+        return np.where(self.missing, np.nan, states).astype(self.dtype) if self._has_gaps else states
+
+    def _without_gaps(self, states: NDArray[Any]) -> NDArray[Any]:
+        return np.where(self.missing, self.original, states).astype(self.dtype) if self._has_gaps else states
+
+    def _limits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Lowest and highest value of each cell ``(K, F)``: bounds, else reach, and direction."""
+        low, high = self._bounds
+        if self.reach is not None:
+            margin = (self.reach * self.units).astype(self.dtype)
+            low = np.where(np.isinf(low) & ~self.discrete, self.original.min(0) - margin, low)
+            high = np.where(np.isinf(high) & ~self.discrete, self.original.max(0) + margin, high)
+        direction = np.array([getattr(f, "direction", None) or "" for f in self.features])
+        low = np.where(direction == "rise", np.maximum(low, self.original), low)
+        high = np.where(direction == "fall", np.minimum(high, self.original), high)
+        # Limits on the grid: what is rounded and then clipped is still on it.
+        for i, precision in self._rounded.items():
+            low[:, i], high[:, i] = _up(low[:, i], precision), 0.0 - _up(-high[:, i], precision)
+        return low, high
+
+    def widen(self, factor: float) -> None:
+        """Let features without bounds go `factor` times as far."""
+        if self.reach is not None:
+            self.reach *= factor
+            self.low, self.high = self._limits()
+
+    def project(self, proposals: NDArray[Any], previous: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The nearest allowed states ``(n, K, F)``: range, then constraints, then what may not change.
+
+        A proposal that cannot be made to obey falls back on `previous`, the original if not given.
+        """
+        if self._plain:
+            x = np.maximum(proposals, self.low)  # half the time of np.clip
+            return np.minimum(x, self.high, out=x).astype(self.dtype, copy=False)
+        x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
+        x = self._onto_grid(x)
+        allowed = self._moved(self._into_range(x))
+        refused = (allowed != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
+        x = allowed
+        if self._computing:
+            x = self._computed(x)
+            refused |= ((x != self.original) & (~self._may_differ | (self._into_range(x) != x))).any((1, 2))
+        for constraint in self._moving:
+            refused |= constraint.broken(self._copy(x), self._seen_original)
+        if refused.any():
+            x = np.where(refused[:, None, None], self.original if previous is None else previous, x)
+        return x
+
+    def broken(self, states: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which states ``(n, K, F)`` break a constraint ``(n,)``."""
+        found = np.zeros(len(states), bool)
+        for constraint in (*self._moving, *self._computing):
+            found |= constraint.broken(self._copy(states), self._seen_original)
+        return found
+
+    def _copy(self, x: NDArray[Any]) -> NDArray[Any]:
+        """What a constraint is shown of states: their values with NaN for what is missing, to write into at will."""
+        return self._with_gaps(x) if self._has_gaps else x.copy()
+
+    def _onto_grid(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Changed cells at their feature's precision."""
+        for i, precision in self._rounded.items():
+            # Adding zero makes -0.0 and 0.0 the same state.
+            x[..., i] = np.where(x[..., i] == self.original[:, i], x[..., i], x[..., i].round(precision) + 0.0)
+        return x
+
+    def _into_range(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Changed cells within their limits and at listed values; cells as in the original are left alone."""
+        inside = np.clip(x, self.low, self.high)
+        for i in np.flatnonzero(self.discrete):
+            choices = self.choices[i]
+            assert choices is not None
+            nearest = choices[np.abs(x[..., i, None] - choices).argmin(-1)]
+            allowed = (nearest >= self.low[:, i]) & (nearest <= self.high[:, i])
+            inside[..., i] = np.where(allowed, nearest, self.original[:, i])
+        return np.where((x == self.original) | ~self.open, self.original, inside)
+
+    def _moved(self, x: NDArray[Any]) -> NDArray[Any]:
+        """States that the constraints have moved to where they obey, as far as limits allow."""
+        if not self._moving:
+            return x
+        # As often as there are constraints: what one of a chain moves, the next may have to move again.
+        for constraint in self._moving * len(self._moving):
+            x = self._projected(constraint, x)
+        return self._into_range(self._onto_grid(np.where(self.movable, x, self.original)))
+
+    def _computed(self, x: NDArray[Any]) -> NDArray[Any]:
+        """States with the features that constraints compute from others."""
+        for constraint in self._computing:
+            x = self._onto_grid(self._projected(constraint, x))
+        return x
+
+    def _projected(self, constraint: Any, x: NDArray[Any]) -> NDArray[Any]:
+        projected = np.asarray(constraint.project(self._copy(x), self._seen_original), dtype=self.dtype)
+        if projected.shape != x.shape:
+            raise InvalidInputError(
+                f"{type(constraint).__name__}.project must return states {x.shape}, got {projected.shape}."
+            )
+        return self._without_gaps(projected)
+
+
+def stand_ins(state: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """A series ``(K, F)`` with its feature's first known value in every missing cell, 0 where there is none."""
+    first = state[(~missing).argmax(0), np.arange(state.shape[1])]
+    return np.where(missing, np.where(missing.all(0), 0, first), state).astype(state.dtype)
+
+
+def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Lower and upper bounds ``(F,)`` in the type of the series, infinite where there are none."""
+    bounds = np.array([f.limits if isinstance(f, Continuous) else (-np.inf, np.inf) for f in features])
+    # Rounded inwards, so that a float32 cell at its bound is not a hair outside it.
+    low, high = bounds.T.astype(dtype)
+    low = np.where(low < bounds[:, 0], np.nextafter(low, np.inf, dtype=low.dtype), low)
+    high = np.where(high > bounds[:, 1], np.nextafter(high, -np.inf, dtype=high.dtype), high)
+    return low, high
+
+
+def _up(limits: NDArray[Any], precision: int) -> NDArray[Any]:
+    """The lowest numbers of that many decimals that are not below `limits` (n,)."""
+    nearest = limits.round(precision)
+    # Steps that the type cannot tell apart are no grid: the limit itself is as good.
+    above = np.maximum((nearest + limits.dtype.type(10.0**-precision)).round(precision), limits)
+    return np.where(nearest < limits, above, nearest) + 0.0

@@ -1,0 +1,49 @@
+"""Units of change: what counts as one step of a feature when nobody standardised it.
+
+Proximity, steps and reach of the search are measured in these, so that a feature in metres and
+one in millimetres are treated alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.features import Continuous, Features
+
+# A feature that varies less than this share of its size is as good as constant.
+CONSTANT = 1e-9
+# The span of bounds is this many units: about that of a uniform distribution in its own deviations (sqrt(12) = 3.5).
+UNITS_IN_BOUNDS = 4.0
+
+
+def units_of(
+    original: NDArray[Any], features: Features, missing: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """The unit of each feature ``(F,)`` of a series ``(K, F)``.
+
+    As given (``scale``), else from the bounds, else its own deviation over the series. A feature
+    that is constant there takes the median unit of the others. Where there is no other, it is 1,
+    as for standardised data, or a tenth of the feature's value if that is more. Discrete features
+    have the unit 1. Of a feature with a precision, the unit is no less than one step of its grid.
+    Cells that are `missing` ``(K, F)`` do not count.
+    """
+    if missing is None or not missing.any():
+        deviation = original.std(0, dtype=float)
+    else:
+        deviation = original.std(0, dtype=float, where=~missing | missing.all(0))
+    size = np.abs(original).max(0)
+    units = np.where(deviation > CONSTANT * size, deviation, np.nan)
+    for i, feature in enumerate(features):
+        if not isinstance(feature, Continuous):
+            units[i] = 1.0
+        elif feature.scale is not None:
+            units[i] = feature.scale
+        elif np.isfinite(feature.limits).all() and feature.limits[0] < feature.limits[1]:
+            units[i] = (feature.limits[1] - feature.limits[0]) / UNITS_IN_BOUNDS
+    known = units[~features.discrete & ~np.isnan(units)]
+    typical = np.median(known) if len(known) else np.maximum(1.0, 0.1 * size)
+    units = np.where(np.isnan(units), typical, units)
+    return np.maximum(units, [0.0 if p is None else 10.0**-p for p in features.precisions])

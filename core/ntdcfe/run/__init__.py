@@ -1,0 +1,1 @@
+"""Many instances of one call: pools, workers, checkpoints."""

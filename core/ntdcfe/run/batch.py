@@ -1,0 +1,209 @@
+"""Many instances of one call: in pools that share calls to the model, or on workers; from a checkpoint, or anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from ntdcfe.counterfactual import Counterfactual
+from ntdcfe.errors import NTDCFEError, PredictorError
+from ntdcfe.model.driver import Driver
+from ntdcfe.model.job import Job
+from ntdcfe.model.predictor import Predictor
+from ntdcfe.model.result import result
+from ntdcfe.model.threads import one_thread
+from ntdcfe.problem.codec import plain, plain_features
+from ntdcfe.problem.features import Features
+from ntdcfe.problem.target import Target
+from ntdcfe.run.checkpoint import Checkpoint
+from ntdcfe.run.parallel import AT_ONCE, Halt, in_parallel
+from ntdcfe.settings import SearchSettings
+
+if TYPE_CHECKING:
+    from ntdcfe.explainer import NTDCFE
+
+Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
+
+# Values of all series whose searches share calls: bounds the memory of a batch.
+POOLED_VALUES = 20_000
+# Settings that decide how long it takes and what it withstands, not what comes out.
+OPERATIONAL = ("max_seconds", "max_batch_size", "retries", "retry_wait", "call_seconds")
+
+
+class Batch:
+    """The instances of one call of `explain` or `explain_batch`.
+
+    Parameters
+    ----------
+    explainer : NTDCFE
+    X : array (N, K, D) or (N, D)
+        Finite floating numbers.
+    targets : list of N Targets
+    settings : SearchSettings
+        With what the call says in place of the explainer's.
+    features : Features
+    """
+
+    def __init__(
+        self,
+        explainer: NTDCFE,
+        X: NDArray[Any],
+        targets: Sequence[Target],
+        settings: SearchSettings,
+        features: Features,
+    ) -> None:
+        self.explainer = explainer
+        self.X = X
+        self.targets = targets
+        self.settings = settings
+        self.features = features
+        self.static = X.ndim == 2
+        predictor = Predictor(
+            explainer.predict,
+            explainer.output,
+            explainer.classes,
+            settings.max_batch_size,
+            any(target.regression for target in targets),
+            settings.retries,
+            settings.retry_wait,
+            settings.call_seconds,
+        )
+        self.driver = Driver(predictor, self.static, settings.max_seconds)
+        self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
+
+    def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: bool) -> list[Counterfactual]:
+        """What became of every instance, in order; written to the store as it comes."""
+        known = {} if store is None else dict(store.results)
+        todo = list(range(len(self.X))) if store is None else store.todo()
+        for i in todo:
+            self.job(i)  # what cannot be explained is refused at the door, before the model is asked anything
+        results, cause = dict(known), None
+        source = (
+            self.pools(todo, AT_ONCE if store else None) if options["backend"] is None else self._workers(todo, options)
+        )
+        with tqdm(total=len(self.X), initial=len(self.X) - len(todo), unit="instance", disable=not progress) as bar:
+            while True:
+                try:
+                    for i, cf in source:
+                        if cf.found or i not in known:
+                            results[i] = cf
+                        if store is not None:
+                            store.add(i, cf)
+                        bar.update()
+                    break
+                except KeyboardInterrupt:
+                    if self.driver.interrupted:
+                        raise
+                    self.driver.interrupted = True
+                    if options["backend"] is not None:
+                        source.close()
+                    # And once more around: what a pool has finished is not lost.
+                except NTDCFEError:
+                    raise
+                except Exception as lost:
+                    if not results:
+                        raise
+                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {lost})")
+                    cause.__cause__ = lost
+                    break
+        return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]
+
+    def pools(self, todo: Sequence[int], most: int | None = None, progress: bool = False) -> Results:
+        """Each instance with what became of it, in pools that share calls, of at most so many."""
+        self.driver.progress = progress
+        size = max(1, POOLED_VALUES // max(self.states[0].size, 1)) if len(self.X) else 1
+        size = min(size, most or size)
+        for start in range(0, len(todo), size):
+            # Instances for which no time is left are not begun at all.
+            if self.driver.interrupted or (start and self.driver.out_of_time):
+                return
+            pool = [(i, self.job(i)) for i in todo[start : start + size]]
+            self.driver.run([job for _, job in pool])
+            for i, job in pool:
+                yield i, result(job, self.X[i])
+
+    def _workers(self, todo: Sequence[int], options: Mapping[str, Any]) -> Results:
+        limit = self.settings.max_seconds
+        until = None if limit is None else time.time() + limit
+        work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
+        # On threads the number is everybody's, on processes each sets its own.
+        with one_thread():
+            try:
+                for group, results in in_parallel(
+                    work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
+                ):
+                    yield from zip(group, results, strict=True)
+            finally:
+                # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
+                halt.request()
+
+    def job(self, i: int) -> Job:
+        """Instance `i`, not begun."""
+        return self.explainer.job(self.states[i], self.features, self.targets[i], self.settings, self.static)
+
+    def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
+        """An instance that was not begun."""
+        job = self.job(i)
+        if cause is not None:
+            job.fail(cause)
+        else:
+            job.wind_up("interrupted" if self.driver.interrupted else "budget_exhausted")
+        return result(job, self.X[i])
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the results, beside the series and the model, in plain JSON."""
+        explainer = self.explainer
+        settings = {f.name: plain(getattr(self.settings, f.name)) for f in fields(SearchSettings)}
+        columns = plain_features(self.features)
+        targets = [repr(target) for target in self.targets]
+        return {
+            "target": targets[0] if len(set(targets)) == 1 else targets,
+            **{name: value for name, value in settings.items() if name not in OPERATIONAL},
+            **{name: plain(getattr(explainer, name)) for name in ("seed", "output", "classes", "missing")},
+            **{
+                f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)
+            },
+            "actionable_steps": columns["actionable_steps"],
+            "constraints": [_named(rule) for rule in explainer.constraints],
+            **{name: _named(getattr(explainer, name)) for name in ("plausible", "transition", "proximity")},
+        }
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a worker does with some of the instances."""
+
+    explainer: NTDCFE
+    settings: SearchSettings
+    features: Features
+    until: float | None
+    halt: Halt
+
+    def __call__(self, X: NDArray[Any], targets: Sequence[Target]) -> list[Counterfactual]:
+        settings = self.settings
+        if self.until is not None:
+            settings = replace(settings, max_seconds=max(1e-9, self.until - time.time()))
+        with one_thread(), self.halt:
+            batch = Batch(self.explainer, X, targets, settings, self.features)
+            batch.driver.stop_requested = lambda: self.halt.requested
+            batch.driver.interrupted = self.halt.requested
+            late = self.until is not None and time.time() >= self.until
+            results = {} if late else dict(batch.pools(range(len(X))))
+            return [results[i] if i in results else batch.untouched(i) for i in range(len(X))]
+
+
+def _named(value: Any) -> str | None:
+    """A function by its name, a rule by its text without addresses: code itself cannot be compared."""
+    if value is None:
+        return None
+    if is_dataclass(value):
+        parts = ", ".join(f"{f.name}={_named(getattr(value, f.name))}" for f in fields(value))
+        return f"{type(value).__name__}({parts})"
+    if callable(value):
+        return str(getattr(value, "__qualname__", type(value).__name__))
+    return repr(value)

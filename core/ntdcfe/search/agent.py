@@ -1,0 +1,84 @@
+"""The agent of the default search: a compact policy and how it learns, in arrays. The network itself is torch's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ntdcfe.problem.transition import Intervention
+from ntdcfe.search.base import Search
+from ntdcfe.search.policy import Action, CompactPolicy
+
+# A nearly certain Gaussian can make an action e^100 times as likely: infinite in float32.
+LARGEST_LOG_RATIO = 20
+
+
+class Experience(NamedTuple):
+    """What the network saw of n states, and what it did ``(n, ...)``."""
+
+    inputs: torch.Tensor
+    action: Action
+
+
+class Agent:
+    """Acts on states of one search and learns from what came of it.
+
+    Parameters
+    ----------
+    search : Search
+    """
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.policy = CompactPolicy(search.space, search.settings.hidden, search.generator)
+        rate = search.settings.learning_rate
+        # The logits have to learn within a few rounds; the network corrects them with care.
+        network = [self.policy.shift, *self.policy.body.parameters()]
+        groups: list[dict[str, Any]] = [{"params": [self.policy.base]}, {"params": network, "lr": rate / 10}]
+        self.optimizer = torch.optim.Adam(groups, lr=rate, weight_decay=search.settings.weight_decay)
+
+    @property
+    def features(self) -> NDArray[np.int64]:
+        """Positions of the features that may be acted on ``(A,)``."""
+        return self.policy.features
+
+    def act(self, states: NDArray[Any], scale: NDArray[np.float64]) -> tuple[Intervention, Experience]:
+        """One intervention for each of the states ``(n, K, F)``; `scale` ``(F,)`` multiplies strengths."""
+        inputs = self.policy.inputs(states)
+        with torch.no_grad():
+            action = self.policy(inputs).sample(self.search.generator)
+        return self.policy.intervention(action, scale), Experience(inputs, action)
+
+    def experience(
+        self,
+        states: NDArray[Any],
+        step: NDArray[np.int64],
+        feature: NDArray[np.int64],
+        strength: NDArray[np.float64],
+    ) -> Experience:
+        """Interventions that somebody else chose: steps, places among :attr:`features`, strengths, all ``(n,)``."""
+        columns = (step, feature, strength.astype(np.float32))
+        return Experience(self.policy.inputs(states), Action(*map(torch.from_numpy, columns)))
+
+    def learn(self, experiences: Sequence[Experience], gain: NDArray[np.float64]) -> None:
+        """Clipped policy gradient (as in PPO) on the normalised advantage of each action; `gain` is of all in order."""
+        if len(gain) < 2 or gain.std() < 1e-6:
+            return
+        settings = self.search.settings
+        inputs = torch.cat([entry.inputs for entry in experiences])
+        action = Action(*(torch.cat(column) for column in zip(*(entry.action for entry in experiences), strict=True)))
+        advantage = torch.from_numpy(((gain - gain.mean()) / gain.std()).astype(np.float32))
+        with torch.no_grad():
+            before = self.policy(inputs).log_prob(action)
+        for _ in range(settings.epochs):
+            pi = self.policy(inputs)
+            ratio = (pi.log_prob(action) - before).clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO).exp()
+            clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+            loss = -torch.min(ratio * advantage, clipped * advantage).mean() - settings.entropy * pi.entropy()
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()

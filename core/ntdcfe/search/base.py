@@ -1,0 +1,140 @@
+"""What every search is given and what it is told: the ask-and-tell face.
+
+A search is a function of a :class:`Search` that returns a generator. It yields states
+``(n, K, F)`` to be predicted and is sent an :class:`Answer` about them; the driver does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.counterfactual import Update
+from ntdcfe.problem.objective import Objective
+from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.space import Space
+from ntdcfe.search.pool import Pool
+
+if TYPE_CHECKING:
+    import torch
+
+    from ntdcfe.settings import SearchSettings
+
+# How many of one batch enter the pool: the next batch will have better ones (rule of thumb).
+MOST_OF_A_BATCH = 8
+
+
+class Answer(NamedTuple):
+    """What became of n states: whether each reached the target, and how near it came.
+
+    `score` ``(n,)`` runs from 0 to 1 with the boundary at 0.5; None where the model gives labels only.
+    """
+
+    reached: NDArray[np.bool_]
+    score: NDArray[np.float64] | None
+
+    def padded(self, n: int) -> Answer:
+        """The same about n states: those that follow were not reached."""
+        if n == len(self.reached):
+            return self
+        missing = (0, n - len(self.reached))
+        return Answer(np.pad(self.reached, missing), None if self.score is None else np.pad(self.score, missing))
+
+
+Asks: TypeAlias = Generator[NDArray[Any], Answer, None]
+
+
+class Outcome(NamedTuple):
+    """What became of a batch: states ``(n, K, F)``, whether each is valid, its score and its cost ``(n,)``."""
+
+    states: NDArray[Any]
+    valid: NDArray[np.bool_]
+    score: NDArray[np.float64] | None
+    cost: NDArray[np.float64]
+
+    def take(self, rows: slice | NDArray[Any]) -> Outcome:
+        """Those rows of it."""
+        score = None if self.score is None else self.score[rows]
+        return Outcome(self.states[rows], self.valid[rows], score, self.cost[rows])
+
+
+class Allowance(Protocol):
+    """What a search may spend; see :class:`ntdcfe.model.budget.Budget`."""
+
+    rows: int
+    proposed: int
+
+    @property
+    def batch_size(self) -> int:
+        """Rows in the next batch."""
+
+    def left(self, share: float = 1.0) -> bool:
+        """Whether less than that share is used up."""
+
+
+@dataclass
+class Search:
+    """The search for one instance: what it works with, and what it has found so far."""
+
+    problem: Problem
+    settings: SearchSettings
+    pool: Pool
+    budget: Allowance
+    seed: int
+    first_found: int | None = None
+    """Rows it took to the first counterfactual of the default search."""
+    history: list[Update] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+
+    @cached_property
+    def generator(self) -> torch.Generator:
+        """Draws the weights and the actions of a policy; torch is loaded when a policy is built, not before."""
+        import torch
+
+        return torch.Generator().manual_seed(self.seed)
+
+    @property
+    def space(self) -> Space:
+        """The states that the series may take."""
+        return self.problem.space
+
+    @property
+    def objective(self) -> Objective:
+        """What they cost."""
+        return self.problem.objective
+
+    def report(self, success_share: float) -> None:
+        """Note the state of things after an update of the policy."""
+        self.history.append(Update(self.budget.rows, success_share, self.pool.best_proximity))
+
+    def ask(
+        self, proposals: NDArray[Any], previous: NDArray[Any] | None = None
+    ) -> Generator[NDArray[Any], Answer, Outcome]:
+        """Project proposals ``(n, K, F)``, ask about them, keep what is valid.
+
+        Those that cannot be made to obey are `previous` again, the original if not given.
+        """
+        states = self.space.project(proposals, previous)
+        self.budget.proposed += len(states)
+        answer = yield states
+        return self.keep(states, answer)
+
+    def keep(self, states: NDArray[Any], answer: Answer) -> Outcome:
+        """Take those states ``(n, K, F)`` that reached the target, and are plausible, into the pool."""
+        reached, plausible = answer.reached.copy(), self.problem.plausible
+        if plausible is not None and reached.any():
+            reached[reached] = plausible(states[reached])
+        cost, sparsity = self.objective.cost_and_sparsity(states)
+        if reached.any():
+            if self.first_found is None:
+                self.first_found = self.budget.rows - len(states) + int(reached.argmax()) + 1
+            most = max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
+            self.pool.extend(states[reached], cost[reached], sparsity[reached], most)
+        return Outcome(states, reached, answer.score, cost)

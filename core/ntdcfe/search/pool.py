@@ -1,0 +1,182 @@
+"""The pool: the paper's set O of distinct valid counterfactuals, the least costly first."""
+
+from __future__ import annotations
+
+from bisect import insort
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.problem import Problem
+
+
+class Entry(NamedTuple):
+    """A valid state ``(K, F)`` and what it costs."""
+
+    cost: float
+    sparsity: int
+    state: NDArray[Any]
+
+
+class Pool:
+    """Valid states of one search, the least costly first, ties broken by sparsity.
+
+    Beside the best of all it keeps the best of each niche: of those that change most the same feature in the same
+    direction, and of those that change the same set of features.
+
+    Parameters
+    ----------
+    problem : Problem
+    keep : int
+        How many of the best are kept, and how many niches of each kind.
+    """
+
+    def __init__(self, problem: Problem, keep: int = 100) -> None:
+        self.problem = problem
+        self.keep = keep
+        self._seen: set[bytes] = set()
+        self._entries: list[Entry] = []
+        self._niches: dict[tuple[int, bool], Entry] = {}
+        self._sets: dict[bytes, Entry] = {}  # the best of those that change the same features
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def n_sets(self) -> int:
+        """How many different sets of features valid states change."""
+        return len(self._sets)
+
+    @property
+    def states(self) -> list[NDArray[Any]]:
+        """The kept states ``(K, F)``, the best first."""
+        return [entry.state for entry in self._entries]
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best, infinity while there is none."""
+        return self._entries[0].cost if self._entries else np.inf
+
+    @property
+    def best_proximity(self) -> float:
+        """Proximity of the best, infinity while there is none."""
+        return float(self.problem.objective.proximity(self._entries[0].state[None])[0]) if self._entries else np.inf
+
+    def niches(self) -> list[Entry]:
+        """The best of those that lead with the same feature in the same direction, the best niche first."""
+        return sorted(self._niches.values(), key=lambda entry: entry[:2])
+
+    def add(self, x: NDArray[Any]) -> bool:
+        """Take a valid state ``(K, F)`` in; tells whether it was new (and so, in Algorithm 1, ends the episode)."""
+        key = _key(x)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        plausible, objective = self.problem.plausible, self.problem.objective
+        if plausible is None or plausible(x[None])[0]:
+            cost, sparsity = objective.cost_and_sparsity(x[None])
+            self._insert(Entry(float(cost[0]), int(sparsity[0]), x.copy()))
+        return True
+
+    def extend(
+        self, x: NDArray[Any], cost: NDArray[np.float64], sparsity: NDArray[np.int64], most: int | None = None
+    ) -> None:
+        """Take valid and plausible states ``(n, K, F)`` of known cost in, where they are good enough to be kept.
+
+        Beside those that lead in their niche, at most the `most` best of them.
+        """
+        last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
+        best = np.argsort(cost, kind="stable")[:most]
+        for i in best[cost[best] < last]:
+            key = _key(x[i])
+            if key not in self._seen:
+                self._seen.add(key)
+                self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
+        size, shift = self._by_feature(x)
+        leaders = _leaders(self.problem.objective.of_features(size), shift, cost)
+        self._niches = self._updated(self._niches, leaders, x, cost, sparsity)
+        self._sets = self._updated(self._sets, _least_of_sets(size, cost), x, cost, sparsity)
+
+    def replace(self, x: NDArray[Any]) -> None:
+        """Keep these valid states ``(n, K, F)`` only."""
+        self._entries, self._seen = [], set()
+        self.extend(x, *self.problem.objective.cost_and_sparsity(x))
+
+    def retain(self, x: NDArray[Any]) -> None:
+        """Forget all but these valid states ``(n, K, F)``, niches included."""
+        self._niches, self._sets = {}, {}
+        self._entries, self._seen = [], set()
+        if len(x):
+            self.extend(x, *self.problem.objective.cost_and_sparsity(x))
+
+    def diverse(self, n: int) -> list[NDArray[Any]]:
+        """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
+        known = [*self._entries, *self._niches.values(), *self._sets.values()]
+        entries = sorted(known, key=lambda entry: entry[:2])
+        pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
+        changed = [state != self.problem.space.original for state in pool]
+        chosen: list[int] = []
+        for overlap in (0.5, 1.0, np.inf):
+            for i, cells in enumerate(changed):
+                if len(chosen) == n:
+                    break
+                shared = [(cells & changed[j]).sum() / max((cells | changed[j]).sum(), 1) for j in chosen]
+                if i not in chosen and all(share < overlap for share in shared):
+                    chosen.append(i)
+        return [pool[i] for i in sorted(chosen)]
+
+    def _insert(self, entry: Entry) -> None:
+        insort(self._entries, entry, key=lambda kept: kept[:2])
+        del self._entries[self.keep :]
+        # What was seen and not kept may come again; remembering all of it would grow without bounds.
+        if len(self._seen) > 100 * self.keep:
+            self._seen = {_key(kept.state) for kept in self._entries}
+
+    def _updated(
+        self,
+        groups: dict[Any, Entry],
+        least: dict[Any, int],
+        x: NDArray[Any],
+        cost: NDArray[np.float64],
+        sparsity: NDArray[np.int64],
+    ) -> dict[Any, Entry]:
+        """The best of each group, after rows of `x` that are the least costly of theirs; the best groups are kept."""
+        for group, i in least.items():
+            if cost[i] < (groups[group].cost if group in groups else np.inf):
+                groups[group] = Entry(float(cost[i]), int(sparsity[i]), x[i].copy())
+        if len(groups) > self.keep:
+            groups = dict(sorted(groups.items(), key=lambda item: item[1][:2])[: self.keep])
+        return groups
+
+    def _by_feature(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """How much each feature of states ``(n, K, F)`` changes, and in sum ``(n, F)``."""
+        space = self.problem.space
+        change = x - space.original
+        shift = change.sum(1)
+        size = np.abs(change, out=change).sum(1)
+        if space.discrete.any():
+            size = np.where(space.discrete, np.count_nonzero(change, axis=1), size)
+            shift = np.where(space.discrete, size, shift)
+        return size, shift
+
+
+def _least_of_sets(size: NDArray[Any], cost: NDArray[np.float64]) -> dict[bytes, int]:
+    """The least costly row of each set of changed features, from how much each changes ``(n, F)``."""
+    sets = np.packbits(size > 0, axis=1)
+    return {sets[i].tobytes(): int(i) for i in np.argsort(-cost, kind="stable")}
+
+
+def _leaders(size: NDArray[Any], shift: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
+    """The least costly row of each niche: the feature that changes most, and whether it rises."""
+    feature = size.argmax(1)
+    rises = shift[np.arange(len(shift)), feature] > 0
+    order = np.argsort(cost, kind="stable")
+    _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
+    return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
+
+
+def _key(state: NDArray[Any]) -> bytes:
+    """A digest: thousands of large states themselves would take gigabytes."""
+    return blake2b(state.tobytes(), digest_size=16).digest()

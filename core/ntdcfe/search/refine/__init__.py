@@ -1,0 +1,1 @@
+"""Refinement: what was found, made cheaper."""

@@ -1,0 +1,101 @@
+"""Build another change that should do what the present one does: the cells that a regression finds most efficient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.reprs import typed_back
+from ntdcfe.search.base import Outcome, Search
+from ntdcfe.search.refine.moves.base import Memory, Move
+
+
+@dataclass(frozen=True, repr=False)
+class RebuildTuning:
+    """Numbers of rebuilding; rules of thumb.
+
+    Parameters
+    ----------
+    amplitudes, amplitudes_of_rows : tuple of float
+        Shares of their reach that added cells are moved by: models of thresholds want little, linear ones all. All
+        of it more often, until something else has won; of a row's few cells, little is never enough.
+    kept : tuple of float
+        Shares of the present change that are kept, the most efficient cells first.
+    goals : tuple of float
+        How far past the boundary the regression should see the rebuilt change, as a multiple of the present one.
+    """
+
+    amplitudes: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0)
+    amplitudes_of_rows: tuple[float, ...] = (0.5, 0.75, 1.0, 1.0)
+    kept: tuple[float, ...] = (0.0, 0.3, 0.6, 0.8, 0.9)
+    goals: tuple[float, ...] = (0.9, 1.0, 1.1, 1.3, 1.6, 2.2)
+
+    __repr__ = typed_back
+
+
+class Rebuild(Move):
+    """Part of the present change, and cells that promise most for their cost."""
+
+    joins = False
+
+    def __init__(self, search: Search, memory: Memory) -> None:
+        super().__init__(search, memory)
+        self.tuning = search.settings.tuning.rebuild
+        series = search.space.n_steps > 1
+        self._amplitudes = np.array(self.tuning.amplitudes if series else self.tuning.amplitudes_of_rows)
+        self._credit = np.ones(len(self._amplitudes))
+        self._picked = np.empty(0, int)
+
+    @property
+    def possible(self) -> bool:
+        """Whether the regression has something to say."""
+        return self.memory.promises is not None
+
+    def propose(self, base: NDArray[Any], n: int) -> NDArray[Any]:
+        """The most efficient part of the present change is kept; cells that promise most for their cost are added.
+
+        They are moved by a share of their reach, until the regression says that the boundary is passed. Discrete
+        cells are kept as they are.
+        """
+        space, objective, rng, known = self.search.space, self.search.objective, self.search.rng, self.memory.promises
+        assert known is not None
+        self._picked = rng.choice(len(self._credit), n, p=self._credit / self._credit.sum())
+        amplitude = self._amplitudes[self._picked][:, None]
+        change = (base - space.original).ravel()
+        cells = np.flatnonzero(change)
+        change = change[cells]
+
+        # What each changed cell gives for its cost now, and its place among them.
+        units = np.tile(space.units, space.n_steps)
+        held = known.effects[:, cells] * (change / units[cells])
+        discrete = space.discrete[cells % len(space.discrete)]
+        cost = objective.of_changes(change, cells) * np.where(discrete, np.abs(change), 1.0)
+        efficiency = held / (cost + objective.price_of_cell)
+        rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
+
+        draw = rng.integers(0, len(held), n)
+        kept = rank[draw] < (rng.choice(self.tuning.kept, n) * len(cells))[:, None]
+        kept |= discrete
+        goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice(self.tuning.goals, n)
+        missing = goal - (held[draw] * kept).sum(1)
+
+        order, at = known.order[draw], np.arange(n)[:, None]
+        # Which of the promising cells are kept as they are: those that are not changed now never are.
+        place = np.zeros(base.size, int)
+        place[cells] = np.arange(len(cells))
+        changed = np.zeros(base.size, bool)
+        changed[cells] = True
+        stays = kept[at, place[order]] & changed[order]
+        gain = known.gain[draw] * amplitude * ~stays
+        added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
+        rows = np.repeat(space.original.reshape(1, -1), n, axis=0)
+        rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
+        rows[:, cells] += np.where(kept, change, 0.0)
+        return rows.reshape(n, *base.shape)
+
+    def learn(self, outcome: Outcome, better: NDArray[np.bool_]) -> None:
+        """Amplitudes that won are taken more often."""
+        np.add.at(self._credit, self._picked[: len(better)][better], 1)

@@ -1,0 +1,33 @@
+"""The numbers of all phases in one object, so that they can be reached from the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ntdcfe.problem.reprs import typed_back
+from ntdcfe.search.episodes import EpisodeTuning
+from ntdcfe.search.refine.descent import DescentTuning
+from ntdcfe.search.refine.moves.exchange import ExchangeTuning
+from ntdcfe.search.refine.moves.rebuild import RebuildTuning
+from ntdcfe.search.refine.moves.shrink import ShrinkTuning
+from ntdcfe.search.refine.race import RefineTuning
+from ntdcfe.search.refine.surrogate import SurrogateTuning
+from ntdcfe.search.starts import StartTuning
+from ntdcfe.search.tables import TableTuning
+
+
+@dataclass(frozen=True, repr=False)
+class SearchTuning:
+    """The numbers of the phases of the default search, each phase's in its own file."""
+
+    starts: StartTuning = field(default_factory=StartTuning)
+    episodes: EpisodeTuning = field(default_factory=EpisodeTuning)
+    tables: TableTuning = field(default_factory=TableTuning)
+    refine: RefineTuning = field(default_factory=RefineTuning)
+    descent: DescentTuning = field(default_factory=DescentTuning)
+    shrink: ShrinkTuning = field(default_factory=ShrinkTuning)
+    rebuild: RebuildTuning = field(default_factory=RebuildTuning)
+    exchange: ExchangeTuning = field(default_factory=ExchangeTuning)
+    surrogate: SurrogateTuning = field(default_factory=SurrogateTuning)
+
+    __repr__ = typed_back

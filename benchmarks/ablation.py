@@ -25,7 +25,7 @@ from tqdm import tqdm
 from ntdcfe import NTDCFE, SearchSettings
 
 # As many rounds as the rows allow: what the policy has learnt by then is what is compared.
-EPISODES_ONLY = engine.any_number_of_calls(replace(SearchSettings(), refine=False, updates=1000, margin=0.0))
+EPISODES_ONLY = engine.largest_batches(replace(SearchSettings(), refine=False, updates=1000, margin=0.0))
 ARMS = {
     "no learning": replace(EPISODES_ONLY, learn=False),
     "learning": EPISODES_ONLY,

@@ -7,6 +7,8 @@ Are all 200 answers there, and equal to those of an undisturbed run? Written to 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import signal
 import subprocess
@@ -43,6 +45,9 @@ def killed(path: Path, backend: str | None, rng: random.Random, share: float) ->
     time.sleep(rng.random() * 0.3)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    # Workers outlive who started them, and keep the output open; they are in its group, which is a session of its own.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     return lines(path)
 
 

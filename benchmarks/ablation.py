@@ -1,6 +1,6 @@
 """What each part of the search pays, at equal rows.
 
-    python benchmarks/ablation.py --data DIR [--n 10] [--datasets ERing ...] [--seeds 0 1 2]
+    python benchmarks/ablation.py [--data DIR] [--layout true|published] [--n 10] [--datasets ERing ...] [--seeds 0 1 2]
 
 For KNN and random forest of every dataset of the protocol, with labels and with probabilities:
 learning off (the policy and the size of its steps stay as they start) and on, without refinement, then with it. Every
@@ -12,20 +12,20 @@ learning is ahead. Written to ``results/ablation.md`` and ``.csv``.
 
 from __future__ import annotations
 
-import argparse
-import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
+import engine
 import numpy as np
 import protocol
-from paper import RESULTS, features_of
+import report
 from tqdm import tqdm
 
 from ntdcfe import NTDCFE, SearchSettings
 
 # As many rounds as the rows allow: what the policy has learnt by then is what is compared.
-EPISODES_ONLY = replace(SearchSettings(), refine=False, updates=1000, max_calls=None, margin=0.0)
+EPISODES_ONLY = engine.largest_batches(replace(SearchSettings(), refine=False, updates=1000, margin=0.0))
 ARMS = {
     "no learning": replace(EPISODES_ONLY, learn=False),
     "learning": EPISODES_ONLY,
@@ -41,74 +41,76 @@ def run(
 ) -> np.ndarray:  # fmt: skip
     """Figures of every sample (n, len(FIGURES))."""
     predict = model.predict if answers == "labels" else model.predict_proba
-    explainer = NTDCFE(predict, features_of(dataset), settings=settings, seed=seed)
+    explainer = NTDCFE(predict, dataset.features, settings=settings, seed=seed)
     figures = []
-    for cf in explainer.explain_batch(dataset.X[samples], 1, max_queries=rows):
+    for cf in explainer.explain_batch(dataset.X[samples], 1, **engine.row_limit(rows)):
         cost = cf.proximity + 0.3 * cf.sparsity if cf.sparsity is not None else np.nan
         sparsity = np.nan if cf.sparsity is None else cf.sparsity
         figures.append([cf.found, cf.first_found or rows, cost, cf.proximity, sparsity])
     return np.array(figures, dtype=float)
 
 
-def ahead(rows: list[dict[str, object]], model: str, answers: str, figure: str) -> tuple[int, int]:
+def ahead(rows: Sequence[Mapping[str, Any]], model: str, answers: str, figure: str) -> tuple[int, int]:
     """On how many datasets learning has the lower figure, without refinement, and of how many."""
     chosen = [row for row in rows if row["model"] == model and row["answers"] == answers]
-    by_arm = {arm: {row["dataset"]: row[figure] for row in chosen if row["arm"] == arm} for arm in ARMS}
+    by_arm = {arm: {row["dataset"]: float(row[figure]) for row in chosen if row["arm"] == arm} for arm in ARMS}
     pairs = [(by_arm["learning"][d], by_arm["no learning"][d]) for d in by_arm["learning"]]
-    return sum(float(with_) < float(without) for with_, without in pairs), len(pairs)  # type: ignore[arg-type]
+    return sum(with_ < without for with_, without in pairs), len(pairs)
 
 
 def main() -> None:
     """Run every arm and write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = report.parser(__doc__)
+    protocol.add_arguments(parser)
     parser.add_argument("--datasets", nargs="*", default=list(protocol.DATASETS))
     parser.add_argument("--n", type=int, default=10)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
+    header = report.made(*(f"{arm}: {settings!r}" for arm, settings in ARMS.items()), args)
 
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     work = [(d, m, a) for d in args.datasets for m in ("knn", "random_forest") for a in ("labels", "probabilities")]
     for name, model_name, answers in tqdm(work):
-        dataset = protocol.load(name, args.data)
+        dataset = protocol.load(name, args.data, args.layout)
         model = protocol.fit_model(dataset, model_name)
         samples = protocol.evenly_spaced(protocol.invalid_samples(dataset, model), args.n)
         for arm, settings in ARMS.items():
             runs = [run(dataset, model, samples, settings, answers, seed, args.rows) for seed in args.seeds]
             figures = np.nanmean(np.concatenate(runs), axis=0)
             key = {"dataset": name, "model": model_name, "answers": answers, "arm": arm}
-            rows.append(key | dict(zip(FIGURES, figures.round(4).tolist(), strict=True)))
+            rows.append(key | dict(zip(FIGURES, figures.tolist(), strict=True)))
 
-    args.out.mkdir(parents=True, exist_ok=True)
-    with (args.out / "ablation.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    lines = [
-        f"Made by `benchmarks/ablation.py`: {args.n} samples a case, seeds {args.seeds}, {args.rows} rows each; cost is "
-        "L1 + 0.3 L0.",
-        "",
-        "| dataset | model | answers | arm | success | rows to the first | cost of the best | proximity | sparsity |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        f = {k: float(row[k]) for k in FIGURES}  # type: ignore[arg-type]
-        lines.append(
-            f"| {row['dataset']} | {row['model']} | {row['answers']} | {row['arm']} | {100 * f['success']:.0f}% "
-            f"| {f['first_found']:.0f} | {f['cost']:.1f} | {f['proximity']:.1f} | {f['sparsity']:.1f} |"
-        )
-    lines += ["", "Datasets on which learning is ahead of no learning, both without refinement:", ""]
-    for model_name in ("knn", "random_forest"):
-        for answers in ("labels", "probabilities"):
-            first, n = ahead(rows, model_name, answers, "first_found")
-            best, _ = ahead(rows, model_name, answers, "cost")
-            lines.append(
-                f"- {model_name}, {answers}: fewer rows to the first on {first} of {n}, nearer best on {best} of {n}."
-            )
-    (args.out / "ablation.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    report.write_csv(args.out / "ablation.csv", header, rows)
+    number = report.number
+    report.write_markdown(
+        args.out / "ablation.md",
+        header,
+        f"{args.n} samples a case, seeds {args.seeds}, {args.rows} rows each; cost is L1 + 0.3 L0. "
+        f"{protocol.LAYOUT_NOTES[args.layout]}",
+        report.table(
+            [
+                "dataset", "model", "answers", "arm", "success", "rows to the first", "cost of the best", "proximity",
+                "sparsity",
+            ],
+            [
+                [
+                    row["dataset"], row["model"], row["answers"], row["arm"], f"{number(100 * row['success'], 0)}%",
+                    number(row["first_found"], 0), *(number(row[name]) for name in ("cost", "proximity", "sparsity")),
+                ]
+                for row in rows
+            ],
+        ),
+        "Datasets on which learning is ahead of no learning, both without refinement:",
+        report.table(
+            ["model", "answers", "fewer rows to the first", "nearer best", "datasets"],
+            [
+                [model, answers, *(ahead(rows, model, answers, f)[0] for f in ("first_found", "cost")), len(args.datasets)]
+                for model in ("knn", "random_forest")
+                for answers in ("labels", "probabilities")
+            ],
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ One dataset, one model, the same instances and targets, and one function that re
 
 from __future__ import annotations
 
-import platform
 import time
-from pathlib import Path
 
-import alibi
 import numpy as np
+import report
 import torch
 from alibi.api.interfaces import Explanation
 from alibi.explainers import CounterfactualRL
@@ -21,9 +19,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
+from ntdcfe import SearchSettings
 from ntdcfe_plugins.alibi import NTDCFE
 
-RESULTS = Path(__file__).parent / "results" / "alibi.md"
 N_INSTANCES = 50
 LATENT = 12
 AUTOENCODER_EPOCHS = 300
@@ -101,6 +99,12 @@ def read(explanation: Explanation, predictor) -> dict[str, float]:
 
 def main() -> None:
     """Run both and write the table."""
+    args = report.parser(__doc__).parse_args()
+    header = report.made(
+        f"CounterfactualRL: {LATENT} latent dimensions, {AUTOENCODER_EPOCHS} epochs, {TRAIN_STEPS} steps, seed 0",
+        f"NTDCFE: {SearchSettings()!r}",
+        packages=("alibi", "scikit-learn"),
+    )
     torch.manual_seed(0)
     torch.set_num_threads(1)
     X, y = load_breast_cancer(return_X_y=True)
@@ -111,7 +115,7 @@ def main() -> None:
     some = X_test[:N_INSTANCES]
     Y_t = 1 - model.predict(some)
 
-    rows = []
+    number, rows = report.number, []
     for name, method in (("CounterfactualRL", with_cfrl), ("NTDCFE", with_ours)):
         predictor = Counted(model.predict_proba)
         started = time.process_time()
@@ -119,31 +123,34 @@ def main() -> None:
         seconds = time.process_time() - started
         worth = read(explanation, model.predict_proba)
         rows.append(
-            f"| {name} | {len(X_train) if fitting else 0} | {worth['validity']:.0f} | {worth['L1']:.2f} | {worth['L0']:.1f} "
-            f"| {worth['visible']:.1f} | {predictor.rows:,} | {predictor.calls:,} | {fitting:.1f} | {seconds - fitting:.1f} "
-            f"| {seconds:.1f} | {remark} |"
-        )
-        print(rows[-1])
+            [
+                name, len(X_train) if fitting else 0, number(worth["validity"], 0), number(worth["L1"], 2),
+                number(worth["L0"]), number(worth["visible"]), number(predictor.rows, 0, ","),
+                number(predictor.calls, 0, ","), number(fitting), number(seconds - fitting), number(seconds), remark,
+            ]
+        )  # fmt: skip
+        print(rows[-1], flush=True)
 
-    RESULTS.write_text(
-        f"""# Beside alibi's CounterfactualRL
-
-Made by `benchmarks/alibi_side_by_side.py` with alibi {alibi.__version__}, torch {torch.__version__}, Python
-{platform.python_version()}, on one core. Wisconsin breast cancer ({X.shape[1]} features, standardised), a network of 32
-hidden units with an accuracy of {model.score(X_test, y_test):.3f}, the first {N_INSTANCES} test rows, each wanted in the other class. Both
-explanations are read by the same function; validity is asked of the model again; L1 and L0 are means over the
-counterfactuals that hold; seconds are of the processor.
-
-| explainer | training rows seen | validity % | L1 | L0 | L0 above {VISIBLE} | rows asked | calls | s fitting | s explaining | s in all | remark |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-{chr(10).join(rows)}
-
-CounterfactualRL: torch backend, an autoencoder of {LATENT} latent dimensions ({AUTOENCODER_EPOCHS} epochs), {TRAIN_STEPS:,} training steps, batches of
-64, `coeff_sparsity=0.5`, `coeff_consistency=0`, and its defaults otherwise. Neither was tuned. Once fitted it asks
-two rows for a new instance, where ours searches anew; its counterfactuals come out of a decoder, so that every feature
-differs a little: hence the second L0.
-"""
-    )
+    report.write_markdown(
+        args.out / "alibi.md",
+        header,
+        "# Beside alibi's CounterfactualRL",
+        f"On one core. Wisconsin breast cancer ({X.shape[1]} features, standardised), a network of 32 hidden units with an "
+        f"accuracy of {number(model.score(X_test, y_test), 3)}, the first {N_INSTANCES} test rows, each wanted in the other "
+        "class. Both explanations are read by the same function; validity is asked of the model again; L1 and L0 are means "
+        "over the counterfactuals that hold; seconds are of the processor.",
+        report.table(
+            [
+                "explainer", "training rows seen", "validity %", "L1", "L0", f"L0 above {VISIBLE}", "rows asked", "calls",
+                "s fitting", "s explaining", "s in all", "remark",
+            ],
+            rows,
+        ),
+        f"CounterfactualRL: torch backend, an autoencoder of {LATENT} latent dimensions ({AUTOENCODER_EPOCHS} epochs), "
+        f"{TRAIN_STEPS:,} training steps, batches of 64, `coeff_sparsity=0.5`, `coeff_consistency=0`, and its defaults "
+        "otherwise. Neither was tuned. Once fitted it asks two rows for a new instance, where ours searches anew; its "
+        "counterfactuals come out of a decoder, so that every feature differs a little: hence the second L0.",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -7,17 +7,16 @@ for four counterfactuals each, at its defaults; what DiCE shows by default (afte
 sparsity) is what is measured, cast as it is handed out and scored once more.
 """
 
-import argparse
 import contextlib
 import io
 import itertools
 import time
 import warnings
-from pathlib import Path
 
 import dice_ml
 import numpy as np
 import pandas as pd
+import report
 from raiutils.exceptions import UserConfigValidationException
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -25,10 +24,10 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from ntdcfe import SearchSettings
 from ntdcfe_plugins.dice import Dice
 
 WANTED = 4
-RESULTS = Path(__file__).parent / "results" / "dice.md"
 
 
 class Counted:
@@ -125,15 +124,13 @@ def measure(method: str, data: object, model: object, X: pd.DataFrame, queries: 
         found["changed"] += [int((row != query.iloc[0]).sum()) for _, row in rows.iterrows()]
         pairs = itertools.combinations([row for _, row in rows.iterrows()], 2)
         found["diversity"] += [float((one != other).mean()) for one, other in pairs]
-    n = len(queries)
+    n, number = len(queries), report.number
     return [
-        f"{100 * found['valid'] / (n * WANTED):.0f}%",
-        f"{np.mean(found['L1']):.2f}",
-        f"{np.mean(found['changed']):.2f}",
-        f"{np.mean(found['diversity']):.2f}",
-        f"{counted.rows / n:.0f}",
-        f"{counted.calls / n:.0f}",
-        f"{seconds / n:.1f}",
+        f"{number(100 * found['valid'] / (n * WANTED), 0)}%",
+        *(number(np.mean(found[name]), 2) for name in ("L1", "changed", "diversity")),
+        number(counted.rows / n, 0),
+        number(counted.calls / n, 0),
+        number(seconds / n),
     ]
 
 
@@ -163,35 +160,40 @@ METHODS = ("random", "genetic", "kdtree", "ntdcfe")
 
 def main() -> None:
     """The table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = report.parser(__doc__)
     parser.add_argument("--queries", type=int, default=12)
-    n_queries = parser.parse_args().queries
+    args = parser.parse_args()
+    header = report.made(SearchSettings(), args, packages=("dice-ml", "scikit-learn", "pandas"))
     warnings.filterwarnings("ignore")
-    lines = [
-        "# DiCE's methods, with the data, beside NTD-CFE, without",
-        "",
-        f"Made by `benchmarks/dice_side_by_side.py`: {n_queries} queries a dataset, {WANTED} counterfactuals asked of each, dice-ml",
-        "0.12, every method at its defaults, one query at a time. Validity: share of the rows asked for that are distinct, and of the",
-        "other class as handed out. L1: in median absolute deviations of the data, 1 for a category. Diversity: share of features in",
-        "which two counterfactuals of a query differ. Rows, calls and seconds (one core) are a query's. The budget and the price",
-        "of a changed feature that are our defaults were chosen on these datasets; DiCE's defaults were not. kdtree is left out on",
-        "forests: its post-hoc search asks one row at a time and took minutes a query.",
-        "",
-        "| Dataset | Method | Data | Validity | L1 | Features changed | Diversity | Rows | Calls | Seconds |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for name, load in CASES.items():
         X, y, categories, model = load()
         public, private = interfaces(X, y, categories)
-        queries = X.sample(n_queries, random_state=0)
+        queries = X.sample(args.queries, random_state=0)
         for method in METHODS:
             if method == "kdtree" and "forest" in name:
                 continue
             ours = method == "ntdcfe"
-            row = measure(method, private if ours else public, model, X, queries, categories)
-            lines.append(" | ".join([f"| {name}", method, "none" if ours else "all rows", *row]) + " |")
-            print(lines[-1], flush=True)
-    RESULTS.write_text("\n".join(lines) + "\n")
+            figures = measure(method, private if ours else public, model, X, queries, categories)
+            rows.append([name, method, "none" if ours else "all rows", *figures])
+            print(rows[-1], flush=True)
+    report.write_markdown(
+        args.out / "dice.md",
+        header,
+        "# DiCE's methods, with the data, beside NTD-CFE, without",
+        f"{args.queries} queries a dataset, {WANTED} counterfactuals asked of each, every method at its defaults, one query at "
+        "a time. Validity: share of the rows asked for that are distinct, and of the other class as handed out. L1: in median "
+        "absolute deviations of the data, 1 for a category. Diversity: share of features in which two counterfactuals of a "
+        "query differ. Rows, calls and seconds (one core) are a query's. The budget and the price of a changed feature that "
+        "are our defaults were chosen on these datasets; DiCE's defaults were not. kdtree is left out on forests: its post-hoc "
+        "search asks one row at a time and took minutes a query.",
+        report.table(
+            [
+                "Dataset", "Method", "Data", "Validity", "L1", "Features changed", "Diversity", "Rows", "Calls", "Seconds",
+            ],
+            rows,
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

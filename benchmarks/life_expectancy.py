@@ -1,6 +1,6 @@
 """The paper's qualitative examples: Albania, rule models 1 and 2.
 
-    python benchmarks/life_expectancy.py --data DIR
+    python benchmarks/life_expectancy.py [--data DIR]
 
 With the default search each example has to change just the features that the paper's figure
 changes. Algorithm 1 itself (``PAPER``) is shown beside it: what it leaves of its random walk is not
@@ -9,15 +9,14 @@ shrunk. The outcome is written to ``results/life-expectancy.md``.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field
-from pathlib import Path
 
+import engine
 import protocol
+import report
 
-from ntdcfe import NTDCFE, PAPER, Continuous, Discrete, Features, SearchSettings
+from ntdcfe import NTDCFE, PAPER, Features, SearchSettings
 
-RESULTS = Path(__file__).parent / "results"
 GDP, HEALTH = "GDP per capita", "Health expenditure"
 IRRELEVANT = ("CO2 emissions", "Electric power consumption", "Forest area")
 
@@ -45,52 +44,52 @@ EXAMPLES = (
 
 def features_for(example: Example, dataset: protocol.Dataset) -> Features:
     """The dataset's columns with the user's preferences of the example."""
-    described = []
-    for i, name in enumerate(dataset.feature_names):
-        role = "non_actionable" if name in example.non_actionable else "actionable"
-        weight = example.weights.get(name, 1.0)
-        described.append(
-            Discrete(dataset.discrete[i], name=name, role=role, weight=weight)
-            if i in dataset.discrete
-            else Continuous(name=name, role=role, weight=weight, scale=1.0)
-        )
-    return Features(described)
+    preferences: dict[str, dict[str, object]] = {name: {"weight": weight} for name, weight in example.weights.items()}
+    for name in example.non_actionable:
+        preferences.setdefault(name, {})["role"] = "non_actionable"
+    return protocol.described(dataset.feature_names, dataset.discrete, preferences)
 
 
 def main() -> None:
     """Run the examples with both searches and compare with what the paper's figures change."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder that holds LifeExpectancy")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser = report.parser(__doc__)
+    protocol.add_arguments(parser)
     args = parser.parse_args()
+    searches = {"default": SearchSettings(), "PAPER": PAPER}
+    header = report.made(*(f"{name}: {settings!r}" for name, settings in searches.items()), args)
 
-    dataset = protocol.load("LifeExpectancy", args.data)
+    dataset = protocol.load("LifeExpectancy", args.data, args.layout)
     albania = dataset.X[0]
-    lines = [
-        "Albania, rule-based models, seed 0; made by `benchmarks/life_expectancy.py`.",
-        "",
-        "| Example | search | expected to change | changed | as expected | proximity | sparsity | rows | seconds |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    agreed = True
+    agreed, rows = True, []
     for example in EXAMPLES:
         model = protocol.fit_model(dataset, example.model)
-        for search, settings in (("default", SearchSettings()), ("PAPER", PAPER)):
+        for search, settings in searches.items():
             cf = NTDCFE(model.predict, features_for(example, dataset), settings=settings).explain(
                 albania, 1, progress=True
             )
             changed = {change.feature for change in cf.changes}
             if search == "default":
                 agreed &= changed == example.expected
-            lines.append(
-                f"| {example.title} | {search} | {', '.join(sorted(example.expected))} "
-                f"| {', '.join(sorted(changed)) or cf.status} | {'yes' if changed == example.expected else 'no'} "
-                f"| {cf.proximity:.3f} | {cf.sparsity} | {cf.n_queries} | {cf.seconds:.1f} |"
-            )
+            rows.append(
+                [
+                    example.title, search, ", ".join(sorted(example.expected)), ", ".join(sorted(changed)) or cf.status,
+                    "yes" if changed == example.expected else "no", report.number(cf.proximity, 3), cf.sparsity,
+                    engine.rows(cf), report.number(cf.seconds),
+                ]
+            )  # fmt: skip
             print(f"{example.title}, {search}\n{cf}\n")
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "life-expectancy.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    report.write_markdown(
+        args.out / "life-expectancy.md",
+        header,
+        "Albania, rule-based models, seed 0.",
+        report.table(
+            [
+                "Example", "search", "expected to change", "changed", "as expected", "proximity", "sparsity", "rows",
+                "seconds",
+            ],
+            rows,
+        ),
+    )  # fmt: skip
     if not agreed:
         raise SystemExit("some examples did not change what the paper's do")
 

@@ -1,25 +1,24 @@
 """What the judge of plausibility, the local outlier factor, can say of the paper's cases.
 
-    python benchmarks/plausibility.py --data DIR
+    python benchmarks/plausibility.py [--data DIR]
 
 Plausibility is the one figure whose judge the paper leaves open: it names the local outlier
 factor, not its number of neighbours. Three tables go to ``results/plausibility.md``:
 
 - how many of the train series themselves are called plausible, by neighbours. The paper calls all
   of CoMTE's counterfactuals plausible, which change every cell, so are whole train series;
-- Algorithm 1 as run here (``paper.py --search paper``), judged with 1 and with 20, beside the printed figures;
+- Algorithm 1 as run here (``paper.py --layout published --search algorithm-1``), judged with 1 and with 20, beside the
+  printed figures;
 - for the rule models, how many series stay implausible whatever counterfactual within 5% of the
   optimum is taken: a bound, not a search.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import protocol
-from paper import RESULTS, read_samples, summarise
+import report
+from paper import stem, summarise
 from sklearn.neighbors import LocalOutlierFactor
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20)
@@ -67,46 +66,54 @@ def of_rules(dataset: protocol.Dataset, model_name: str, n_samples: int) -> tupl
 
 def main() -> None:
     """Write the three tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data", type=Path, required=True, help="folder of the datasets, the paper's figures beside it"
-    )
+    parser = report.parser(__doc__)
+    protocol.add_arguments(parser)
+    parser.set_defaults(layout="published")
     parser.add_argument("--n", type=int, default=30, help="samples a case")
     args = parser.parse_args()
+    if args.data is None or args.layout != "published":
+        parser.error("it needs the datasets, in the published layout, with the paper's figures beside them")
+    algorithm_1, samples = report.read_csv(report.RESULTS / f"{stem(args.layout, 'algorithm-1')}-samples.csv")
+    header = report.made(args, note=f"Algorithm 1 was run at {algorithm_1.commit}.")
     paper = protocol.paper_figures(args.data.parent / "paper" / "results.csv")
-    datasets = [protocol.load(name, args.data) for name in protocol.DATASETS]
+    datasets = [protocol.load(name, args.data, args.layout) for name in protocol.DATASETS]
+    number = report.number
 
-    lines = ["Made by `benchmarks/plausibility.py` on the published layout.", ""]
-    lines += ["Train series that the local outlier factor calls plausible, %, by its neighbours:", ""]
-    lines += ["| dataset | " + " | ".join(map(str, NEIGHBOURS)) + " |", "|" + " --- |" * (1 + len(NEIGHBOURS))]
-    for dataset in datasets:
-        lines.append(f"| {dataset.name} | " + " | ".join(f"{share:.1f}" for share in of_train_series(dataset)) + " |")
-
-    lines += ["", "Algorithm 1 as run here, plausible %, and the paper's own figure:", ""]
-    lines += ["| case | n | 20 neighbours | 1 neighbour | the paper |", "|" + " --- |" * 5]
-    samples = [row for row in read_samples(RESULTS / "paper-samples.csv") if row["layout"] == "published"]
-    for row in summarise([row for row in samples if row["search"] == "paper"], paper):
-        figures = " | ".join(f"{row[name]:.1f}" for name in ("plausibility", "plausibility_1", "paper_plausibility"))
-        lines.append(f"| {row['dataset']} {row['model']} | {row['n']} | {figures} |")
-
-    lines += [
-        "",
-        "Rule models, 20 neighbours: series plausible before any change, and series that no counterfactual "
-        f"makes plausible while the mean stays within {SLACK:.0%} of the optimum:",
-        "",
-    ]
-    lines += ["| case | n | plausible unchanged % | proved implausible | at best % | the paper |", "|" + " --- |" * 6]
+    of_rules_rows = []
     for dataset in datasets:
         for model_name in RULES if not dataset.discrete else ():  # a discrete cell moves further than its cost
             n, unchanged, implausible = of_rules(dataset, model_name, args.n)
             printed = paper[dataset.name, model_name]["plausibility"]
-            best = 100 * (1 - implausible / n)
-            lines.append(
-                f"| {dataset.name} {model_name} | {n} | {unchanged:.1f} | {implausible} | {best:.1f} | {printed:.1f} |"
+            shares = (100 * (1 - implausible / n), printed)
+            of_rules_rows.append(
+                [f"{dataset.name} {model_name}", n, number(unchanged), implausible, *map(number, shares)]
             )
-    text = "\n".join(lines) + "\n"
-    (RESULTS / "plausibility.md").write_text(text)
-    print(text)
+    report.write_markdown(
+        args.out / "plausibility.md",
+        header,
+        protocol.LAYOUT_NOTES[args.layout],
+        "Train series that the local outlier factor calls plausible, %, by its neighbours:",
+        report.table(
+            ["dataset", *map(str, NEIGHBOURS)],
+            [[dataset.name, *map(number, of_train_series(dataset))] for dataset in datasets],
+        ),
+        "Algorithm 1 as run here, plausible %, and the paper's own figure:",
+        report.table(
+            ["case", "n", "20 neighbours", "1 neighbour", "the paper"],
+            [
+                [
+                    f"{row['dataset']} {row['model']}", row["n"],
+                    *(number(row[name]) for name in ("plausibility", "plausibility_1", "paper_plausibility")),
+                ]
+                for row in summarise(samples, paper)
+            ],
+        ),
+        "Rule models, 20 neighbours: series plausible before any change, and series that no counterfactual "
+        f"makes plausible while the mean stays within {SLACK:.0%} of the optimum:",
+        report.table(
+            ["case", "n", "plausible unchanged %", "proved implausible", "at best %", "the paper"], of_rules_rows
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Raw features: each multiplied by a random factor from 0.001 to 1,000 and shifted, the model undoing it.
 
-    python benchmarks/raw_features.py --data DIR [--n 10] [--datasets ERing NATOPS JapaneseVowels Libras]
+    python benchmarks/raw_features.py [--data DIR] [--n 10] [--datasets ERing NATOPS JapaneseVowels Libras]
 
 No scale is given in either run: the unit of a feature is its own variation in the series. Success
 has to stay, and proximity in units has to be that of the standardised run. The series are those of
@@ -10,35 +10,27 @@ the `true` layout, because a series that is constant in time has no variation to
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import protocol
-from paper import RESULTS
+import report
 from tqdm import tqdm
 
-from ntdcfe import NTDCFE
+from ntdcfe import NTDCFE, SearchSettings
 
 
 def main() -> None:
     """Run both ways and write them side by side."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = report.parser(__doc__)
+    protocol.add_arguments(parser)
     parser.add_argument("--datasets", nargs="*", default=["ERing", "NATOPS", "JapaneseVowels", "Libras"])
     parser.add_argument("--n", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
+    header = report.made(SearchSettings(), args)
 
-    lines = [
-        f"Made by `benchmarks/raw_features.py`: {args.n} samples a case, labels only, default settings, seed 0.",
-        "",
-        "| dataset | model | success %, standardised | success %, raw | proximity in units, standardised | raw | ratio |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     rng = np.random.default_rng(0)
     for name, model_name in tqdm([(d, m) for d in args.datasets for m in ("knn", "random_forest")]):
-        dataset = protocol.load(name, args.data, "true")
+        dataset = protocol.load(name, args.data, args.layout)
         model = protocol.fit_model(dataset, model_name)
         samples = protocol.evenly_spaced(protocol.invalid_samples(dataset, model), args.n)
         factor = 10 ** rng.uniform(-3, 3, dataset.X.shape[2])
@@ -51,13 +43,20 @@ def main() -> None:
         scaled = NTDCFE(raw).explain_batch(dataset.X[samples] * factor + shift, 1)
         success = [100 * np.mean([cf.found for cf in cfs]) for cfs in (plain, scaled)]
         units = [np.nanmean([cf.proximity_in_units for cf in cfs]) for cfs in (plain, scaled)]
-        lines.append(
-            f"| {name} | {model_name} | {success[0]:.0f} | {success[1]:.0f} | {units[0]:.2f} | {units[1]:.2f} "
-            f"| {units[1] / units[0]:.3f} |"
-        )
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "raw-features.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+        digits = [*(report.number(share, 0) for share in success), *(report.number(size, 2) for size in units)]
+        rows.append([name, model_name, *digits, report.number(units[1] / units[0], 3)])
+    report.write_markdown(
+        args.out / "raw-features.md",
+        header,
+        f"{args.n} samples a case, labels only, default settings, seed 0. {protocol.LAYOUT_NOTES[args.layout]}",
+        report.table(
+            [
+                "dataset", "model", "success %, standardised", "success %, raw", "proximity in units, standardised",
+                "raw", "ratio",
+            ],
+            rows,
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

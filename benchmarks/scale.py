@@ -9,19 +9,18 @@ Standard normal series smoothed over time; the rules are those of PEMS-SF (featu
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
-from pathlib import Path
 
+import engine
 import numpy as np
 import protocol
+import report
 from sklearn.ensemble import RandomForestClassifier
 from tqdm import tqdm
 
-from ntdcfe import NTDCFE, Features
+from ntdcfe import NTDCFE, Features, SearchSettings
 
-RESULTS = Path(__file__).parent / "results"
 N_SERIES, N_STEPS, N_FEATURES = 120, 144, 963
 
 
@@ -35,22 +34,16 @@ def synthetic(seed: int = 0) -> np.ndarray:
 
 def main() -> None:
     """Explain a few samples of each model and write what it took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = report.parser(__doc__)
     parser.add_argument("--n", type=int, default=5)
     parser.add_argument("--models", nargs="*", default=["rule_1", "rule_2", "random_forest"])
-    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
+    header = report.made(SearchSettings(), args)
 
+    number, table = report.number, []
     X = synthetic()
     rules = protocol.SPECS["PEMS-SF"].rules
     y = X[:, 72:, :8].mean((1, 2)) > np.median(X[:, 72:, :8].mean((1, 2)))
-    lines = [
-        "Synthetic 144 x 963, labels only, default settings; made by `benchmarks/scale.py`. Memory is the peak of the "
-        "whole process, data and model included.",
-        "",
-        "| model | n | success % | proximity / optimum | sparsity | rows | calls | seconds a sample (most) | peak memory, MB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
     for name in args.models:
         if name == "random_forest":
             forest = RandomForestClassifier(100, random_state=0).fit(X.reshape(len(X), -1), y)
@@ -67,19 +60,35 @@ def main() -> None:
             cfs.append(explainer.explain(X[i], 1))
             seconds.append(time.perf_counter() - started)
         found = [cf for cf in cfs if cf.found]
-        ratio = "-"
+        ratio = None
         if name in rules:
             best = sum(float(rules[name].optimum(cf.original[None])[0]) for cf in found)
-            ratio = f"{sum(cf.proximity for cf in found) / best:.2f}"
-        lines.append(
-            f"| {name} | {len(cfs)} | {100 * len(found) / len(cfs):.0f} | {ratio} "
-            f"| {np.mean([cf.sparsity for cf in found]):.0f} | {np.mean([cf.n_queries for cf in cfs]):.0f} "
-            f"| {np.mean([cf.n_calls for cf in cfs]):.0f} | {np.mean(seconds):.1f} ({max(seconds):.1f}) "
-            f"| {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} |"
-        )
-        print(lines[-1], flush=True)
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "scale.md").write_text("\n".join(lines) + "\n")
+            ratio = sum(cf.proximity for cf in found) / best
+        mean = [
+            np.mean([cf.sparsity for cf in found]),
+            *(np.mean([f(cf) for cf in cfs]) for f in (engine.rows, engine.calls)),
+        ]
+        table.append(
+            [
+                name, len(cfs), number(100 * len(found) / len(cfs), 0), number(ratio, 2), *(number(m, 0) for m in mean),
+                f"{number(np.mean(seconds))} ({number(max(seconds))})",
+                number(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 0),
+            ]
+        )  # fmt: skip
+        print(table[-1], flush=True)
+    report.write_markdown(
+        args.out / "scale.md",
+        header,
+        f"Synthetic {N_STEPS} x {N_FEATURES}, labels only, default settings. Memory is the peak of the whole process, data and "
+        "model included.",
+        report.table(
+            [
+                "model", "n", "success %", "proximity / optimum", "sparsity", "rows", "calls", "seconds a sample (most)",
+                "peak memory, MB",
+            ],
+            table,
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

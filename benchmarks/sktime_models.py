@@ -1,23 +1,23 @@
-"""Real sktime models explained: success, rows, calls, and where the seconds go. Writes results/sktime.md.
+"""Real sktime models explained: success, rows, calls, and where the seconds go.
+
+    python benchmarks/sktime_models.py [--case 0 3]
 
 Each model gets the first ten test series that it does not class as the target; the target is the label
 that comes last in the alphabet, or for the regressor the lowest quarter of its predictions. Default settings.
-MiniRocket needs numba.
+MiniRocket needs numba. Written to ``results/sktime.md``; with ``--case`` nothing is written, only shown.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+import engine
 import numpy as np
+import report
 from sktime.classification.deep_learning.fcn import FCNClassifierTorch
 from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
 from sktime.classification.interval_based import TimeSeriesForestClassifier
@@ -38,7 +38,6 @@ from sktime.transformations.padder import PaddingTransformer
 from ntdcfe import SearchSettings
 from ntdcfe_plugins.sktime import CounterfactualExplainer
 
-RESULTS = Path(__file__).parent / "results" / "sktime.md"
 N = 10
 
 
@@ -51,7 +50,7 @@ class Case:
     load: Callable[..., Any]
     model: Any
     mtype: str = "numpy3D"
-    max_queries: int | None = None
+    most_rows: int | None = None
     """In place of the default, for a pipeline that takes many milliseconds a row."""
 
 
@@ -82,7 +81,7 @@ class Timed:
             self.seconds += time.perf_counter() - started
 
 
-def run(case: Case) -> str:
+def run(case: Case) -> list[object]:
     """One row of the table."""
     X_train, y_train = case.load(split="train")
     X_test, y_test = case.load(split="test")
@@ -105,7 +104,7 @@ def run(case: Case) -> str:
         Timed(getattr(model, "predict_proba", None)),
     )
     started = time.perf_counter()
-    result = explainer.explain(X, target, max_queries=case.max_queries)
+    result = explainer.explain(X, target, **engine.row_limit(case.most_rows))
     total = time.perf_counter() - started
     del model.predict, model.predict_proba
     inside = predict.seconds + proba.seconds
@@ -115,41 +114,48 @@ def run(case: Case) -> str:
     wanted = f"at most {target[1]:.3g}" if isinstance(target, tuple) else f"'{target}'"
     lengths = {len(cf.original) for cf in result.details}
     steps = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else f"{max(lengths)}"
-    changed = f"{table['sparsity'].mean():.1f}" if table["sparsity"].notna().any() else "none"
+    number = report.number
     cells = np.mean([cf.original.size for cf in result.details])
-    return (
-        f"| {case.name} | {case.data} | {steps} x {result.details[0].original.shape[1]} | {wanted} | "
-        f"{reached.sum()} of {len(wrong)} | {changed} of {cells:.0f} | {table['rows'].mean():.0f} | {table['calls'].mean():.0f} | "
-        f"{total:.1f} | {inside:.1f} | {total - inside:.1f} |"
-    )
+    return [
+        case.name, case.data, f"{steps} x {result.details[0].original.shape[1]}", wanted,
+        f"{reached.sum()} of {len(wrong)}", f"{number(table['sparsity'].mean())} of {number(cells, 0)}",
+        number(table["rows"].mean(), 0), number(table["calls"].mean(), 0), number(total), number(inside),
+        number(total - inside),
+    ]  # fmt: skip
 
 
 def main() -> None:
     """All cases, one after the other."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--case", type=int, nargs="*", help="positions of the cases to run; other rows of the file stay"
-    )
-    chosen = parser.parse_args().case
+    parser = report.parser(__doc__)
+    parser.add_argument("--case", type=int, nargs="*", help="positions of the cases to run, in place of all")
+    args = parser.parse_args()
+    settings = SearchSettings()
+    header = report.made(settings, args, packages=("sktime", "scikit-learn", "pandas"))
     warnings.simplefilter("ignore")
-    rows = [] if chosen is None else [line for line in RESULTS.read_text().splitlines() if line.startswith("| ")][2:]
-    known = {tuple(row.split(" | ")[:2]): row for row in rows}
-    for i in range(len(CASES)) if chosen is None else chosen:
-        row = run(CASES[i])
-        known[tuple(row.split(" | ")[:2])] = row
-        print(row, flush=True)
-    rows = [known[key] for case in CASES if (key := (f"| {case.name}", case.data)) in known]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("sktime", "scikit-learn", "numpy", "pandas", "torch"))
-    RESULTS.write_text(
-        "# Real sktime models explained\n\n"
-        f"The first {N} test series of each dataset that the model does not class as the target, explained together in one process by\n"
-        f"`CounterfactualExplainer(model, random_state=0)` with at most {SearchSettings().max_queries} rows each\n(2000 for JapaneseVowels). Success is what `model.predict` says of\n"
-        "the container that comes back. Changed cells, rows and calls are means over the series; series share calls. Seconds are for all\n"
-        f"of them: in the model (sktime's own checks and conversions included), and our own. Python {platform.python_version()}, {packages},\n"
-        "a busy machine. Made by `benchmarks/sktime_models.py`.\n\n"
-        "| Model | Data | Steps x channels | Target | Success | Changed cells | Rows | Calls | Seconds | in the model | our own |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
-    )
+    rows = []
+    for i in range(len(CASES)) if args.case is None else args.case:
+        rows.append(run(CASES[i]))
+        print(rows[-1], flush=True)
+    if args.case is not None:
+        return
+    others = ", ".join(f"{case.most_rows} for {case.data}" for case in CASES if case.most_rows is not None)
+    report.write_markdown(
+        args.out / "sktime.md",
+        header,
+        "# Real sktime models explained",
+        f"The first {N} test series of each dataset that the model does not class as the target, explained together in one "
+        f"process by `CounterfactualExplainer(model, random_state=0)` with at most {engine.most_rows(settings)} rows each "
+        f"({others}). Success is what `model.predict` says of the container that comes back. Changed cells, rows and calls "
+        "are means over the series; series share calls. Seconds are for all of them: in the model (sktime's own checks and "
+        "conversions included), and our own.",
+        report.table(
+            [
+                "Model", "Data", "Steps x channels", "Target", "Success", "Changed cells", "Rows", "Calls", "Seconds",
+                "in the model", "our own",
+            ],
+            rows,
+        ),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Needs ``distributed`` and ``ray`` for theirs. The model takes 20 ms a call, as o
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import signal
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from common import SMALL, outcome, series, write
+from common import SMALL, engine, outcome, report, series
 
 from ntdcfe import NTDCFE
 
@@ -36,7 +35,7 @@ class Remote:
 
 
 @contextlib.contextmanager
-def engine(backend: str | None, workers: int) -> Iterator[Any]:
+def running(backend: str | None, workers: int) -> Iterator[Any]:
     """What the backend needs around it; gives the Dask cluster if there is one."""
     if backend == "dask":
         from distributed import Client, LocalCluster
@@ -66,7 +65,7 @@ def run(backend: str | None, workers: int, kill: bool = False) -> tuple[list[dic
     explainer = NTDCFE(Remote(), settings=SMALL)
     X = series(N)
     seconds = []
-    with engine(backend, workers) as cluster:
+    with running(backend, workers) as cluster:
         for _ in range(1 if kill else 2):
             if kill:
                 victim = next(iter(cluster.workers.values())).pid
@@ -79,11 +78,12 @@ def run(backend: str | None, workers: int, kill: bool = False) -> tuple[list[dic
 
 def main() -> None:
     """One worker and two on each backend, then a kill."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = report.parser(__doc__)
     parser.add_argument(
         "--backends", nargs="*", default=["None", "loky", "threading", "multiprocessing", "dask", "ray"]
     )
     args = parser.parse_args()
+    header = report.made(SMALL, args, packages=("joblib", "distributed", "ray"))
     expected, *_ = run(None, 1)
     table, notes = [], []
     for name in args.backends:
@@ -96,8 +96,9 @@ def main() -> None:
         equal = sum(a == b for a, b in zip(two[0], expected, strict=True))
         if one:
             equal = min(equal, sum(a == b for a, b in zip(one[0], expected, strict=True)))
-        rates = [f"{N / one[2]:.1f}" if one else "-", f"{N / two[2]:.1f}", f"{one[2] / two[2]:.2f}" if one else "-"]
-        table.append(f"| {name} | {equal} of {N} | {' | '.join(rates)} |")
+        alone = one[2] if one else float("nan")
+        rates = [report.number(N / alone), report.number(N / two[2]), report.number(alone / two[2], 2)]
+        table.append([name, f"{equal} of {N}", *rates])
         print(table[-1], flush=True)
     if "dask" in args.backends and find_spec("distributed"):
         results, seconds, _ = run("dask", 2, kill=True)
@@ -105,15 +106,15 @@ def main() -> None:
         notes.append(
             f"One of two Dask workers killed (SIGKILL) after 3 s: done after {seconds:.1f} s, {equal} of {N} identical."
         )
-    write(
-        "load-backends.md",
-        f"{N} series, {SMALL.max_queries} rows each, a model of 20 ms a call; made by `benchmarks/load/backends.py`. Identical: in all",
-        "that the result has but seconds and the calls shared with others. Rates are of a second run, when the workers are up.",
-        "",
-        "| backend | identical to one process | instances/s, one worker | two workers | times |",
-        "| --- | --- | --- | --- | --- |",
-        *table,
-        "",
+    report.write_markdown(
+        args.out / "load-backends.md",
+        header,
+        f"{N} series, {engine.most_rows(SMALL)} rows each, a model of 20 ms a call. Identical: in all that the result has but "
+        "seconds and the calls shared with others. Rates are of a second run, when the workers are up.",
+        report.table(
+            ["backend", "identical to one process", "instances/s, one worker", "two workers", "times"],
+            table,
+        ),
         *notes,
     )
 

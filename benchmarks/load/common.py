@@ -1,16 +1,23 @@
-"""What the load benchmarks share: a small model, small budgets, comparable results, result files."""
+"""What the load benchmarks share: a small model, small budgets, comparable results."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+# The scripts of this folder take the modules of benchmarks from here, since only this line finds them.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import engine
+import report
+
 from ntdcfe import NTDCFE, Counterfactual, SearchSettings
 
-RESULTS = Path(__file__).parents[1] / "results"
-SMALL = SearchSettings(max_queries=400, max_calls=12)
+__all__ = ["SMALL", "engine", "explainer", "model", "outcome", "report", "series"]
+
+SMALL = engine.limited(SearchSettings(), 400, 12)
 
 
 def model(X: np.ndarray) -> np.ndarray:
@@ -31,12 +38,4 @@ def explainer(**options: Any) -> NTDCFE:
 def outcome(cf: Counterfactual) -> dict[str, Any]:
     """All that must not depend on where and when it was computed."""
     # How many calls depends on who shares them, not what is asked in them.
-    return {name: value for name, value in cf.to_dict().items() if name not in ("seconds", "n_calls")}
-
-
-def write(name: str, *lines: str) -> None:
-    """A result file, shown as well."""
-    text = "\n".join(lines) + "\n"
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / name).write_text(text)
-    print(text, flush=True)
+    return {name: value for name, value in cf.to_dict().items() if name not in engine.NOT_REPEATABLE}

@@ -15,13 +15,14 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from common import model, series, write
+from common import engine, model, report, series
 from tqdm import tqdm
 
 from ntdcfe import NTDCFE, PredictorError, SearchSettings
 
 RATES = (0.01, 0.05, 0.1, 0.2)
 EACH = 18
+FEW = (600, 12)  # rows and calls with which votes run out
 # What the cause of each kind of fault has to say.
 KINDS = {
     "raises": "lost connection",
@@ -72,12 +73,12 @@ class Faulty:
         return np.column_stack([answer, np.zeros(len(X))])
 
 
-def explain(kind: str, rate: float, retries: int, seed: int, **limits: int) -> Counter[str]:
+def explain(kind: str, rate: float, retries: int, seed: int, limits: tuple[int, int] | None = None) -> Counter[str]:
     """One explanation against one faulty model, as counts."""
     faulty = Faulty(kind, rate, seed)
-    settings = SearchSettings(
-        retries=retries, retry_wait=0.0, call_seconds=0.1 if kind == "times out" else None, **limits
-    )
+    settings = SearchSettings(retries=retries, retry_wait=0.0, call_seconds=0.1 if kind == "times out" else None)
+    if limits:
+        settings = engine.limited(settings, *limits)
     x = series(1, seed=seed)[0]
     counts = Counter(explanations=1)
     cause = None
@@ -103,13 +104,9 @@ def explain(kind: str, rate: float, retries: int, seed: int, **limits: int) -> C
 
 def main() -> None:
     """Every kind of fault at every rate, with and without retries."""
-    lines = [
-        f"{len(KINDS) * len(RATES) * EACH * 2} explanations, default budgets, of a model with faults at random; made by",
-        "`benchmarks/load/faults.py`, which says what the columns mean.",
-        "",
-        "| fault | rate % | retries | found | of them model_failed | unconfirmed | raised, nothing found | not found | rejected | lost | unnamed |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    args = report.parser(__doc__).parse_args()
+    header = report.made(SearchSettings(), f"{EACH} explanations a line, rates {RATES}, retries 0 and 3")
+    rows = []
     total: Counter[str] = Counter()
     with warnings.catch_warnings(), tqdm(total=len(KINDS) * len(RATES) * 2 * EACH) as bar:
         for kind in KINDS:
@@ -120,20 +117,33 @@ def main() -> None:
                         counts += explain(kind, rate, retries, 1000 * i + int(1000 * rate) + retries)
                         bar.update()
                     total += counts
-                    lines.append(_row(kind, f"{100 * rate:g}", str(retries), counts))
-    lines.append(_row("all", "", "", total))
+                    rows.append(_row(kind, f"{100 * rate:g}", str(retries), counts))
+    rows.append(_row("all", "", "", total))
     for rate in RATES:
         few: Counter[str] = Counter()
         for i in range(2 * EACH):
-            few += explain("flips rows", rate, 0, 1000 * i + int(1000 * rate), max_queries=600, max_calls=12)
-        lines.append(_row("flips rows, 600 rows", f"{100 * rate:g}", "0", few))
-    write("load-faults.md", *lines)
+            few += explain("flips rows", rate, 0, 1000 * i + int(1000 * rate), FEW)
+        rows.append(_row(f"flips rows, {FEW[0]} rows", f"{100 * rate:g}", "0", few))
+    report.write_markdown(
+        args.out / "load-faults.md",
+        header,
+        f"{len(KINDS) * len(RATES) * EACH * 2} explanations, default budgets, of a model with faults at random; "
+        "`benchmarks/load/faults.py` says what the columns mean.",
+        report.table(
+            [
+                "fault", "rate %", "retries", "found", "of them model_failed", "unconfirmed", "raised, nothing found",
+                "not found", "rejected", "lost", "unnamed",
+            ],
+            rows,
+        ),
+    )  # fmt: skip
 
 
-def _row(kind: str, rate: str, retries: str, c: Counter[str]) -> str:
-    cells = [f"{c['found in all']} of {c['explanations']}", c["model_failed"], c["unconfirmed"], c["raised"]]
-    cells += [c["budget_exhausted"] + c["not_found"], c["rejected"], c["lost"], c["unnamed"]]
-    return f"| {kind} | {rate} | {retries} | {' | '.join(map(str, cells))} |"
+def _row(kind: str, rate: str, retries: str, c: Counter[str]) -> list[object]:
+    found = f"{c['found in all']} of {c['explanations']}"
+    not_found = c["budget_exhausted"] + c["not_found"]
+    counts = [c["model_failed"], c["unconfirmed"], c["raised"], not_found, c["rejected"], c["lost"], c["unnamed"]]
+    return [kind, rate, retries, found, *counts]
 
 
 if __name__ == "__main__":

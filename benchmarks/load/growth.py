@@ -13,7 +13,7 @@ import resource
 import time
 
 import numpy as np
-from common import RESULTS, model, series, write
+from common import engine, model, report, series
 from tqdm import tqdm
 
 from ntdcfe import NTDCFE, SearchSettings
@@ -33,17 +33,17 @@ def measure(K: int, D: int, N: int, rows: int) -> dict[str, float]:
     """What it takes to explain N series of K x D with so many rows each."""
     X = series(N, K, D)
     X[:, -3:, 0] = -0.5  # none is at the target already
-    NTDCFE(model, settings=SearchSettings(max_queries=100, max_calls=4)).explain(series(1)[0], 1)
+    NTDCFE(model, settings=engine.limited(SearchSettings(), 100, 4)).explain(series(1)[0], 1)
     before = peak()
     # Calls in proportion to the rows, as in the default settings.
-    explainer = NTDCFE(model, settings=SearchSettings(max_queries=rows, max_calls=max(4, rows // 100)))
+    explainer = NTDCFE(model, settings=engine.limited(SearchSettings(), rows, max(4, rows // 100)))
     started = time.process_time()
     cfs = explainer.explain_batch(X, 1)
     return {
         "seconds": time.process_time() - started,
         "memory": peak() - before,
         "peak": peak(),
-        "asked": sum(cf.n_queries for cf in cfs),
+        "asked": sum(engine.rows(cf) for cf in cfs),
         "found": sum(cf.found for cf in cfs),
     }
 
@@ -66,14 +66,9 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    lines = [
-        "CPU seconds and memory (MB beyond the process before the first explanation; its peak) of one process a point, "
-        "made by `benchmarks/load/growth.py`. The others are held at "
-        f"{', '.join(f'{name} = {value}' for name, value in BASE.items())}. The exponent is that of the last step.",
-        "",
-        "| K | D | N | rows each | rows asked | found | seconds | memory | peak |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    args = report.parser(__doc__).parse_args()
+    header = report.made(SearchSettings(), "rows as in the table, a call for every 100 of them")
+    rows = []
     exponents = []
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     with tqdm(total=sum(map(len, POINTS.values())) + 1) as bar:
@@ -82,31 +77,43 @@ def main() -> None:
             for value in values:
                 point = {**BASE, name: value}
                 results.append(in_a_process(point))
-                lines.append(_row(point, results[-1]))
+                rows.append(_row(point, results[-1]))
                 bar.update()
             relative = [value / values[0] for value in values]
             for axis, what in zip(axes, ("seconds", "memory"), strict=True):
                 axis.loglog(relative, [max(r[what], 0.1) for r in results], marker="o", label=name)
             exponents.append(
-                f"{name}: seconds {slope(relative, [r['seconds'] for r in results]):.2f}, "
-                f"memory {slope(relative, [max(r['memory'], 1) for r in results]):.2f}"
+                f"{name}: seconds {report.number(slope(relative, [r['seconds'] for r in results]), 2)}, "
+                f"memory {report.number(slope(relative, [max(r['memory'], 1) for r in results]), 2)}"
             )
         large = in_a_process(LARGE)
-        lines.append(_row(LARGE, large))
+        rows.append(_row(LARGE, large))
     for axis, what in zip(axes, ("CPU seconds", "MB beyond the start"), strict=True):
         axis.set(xlabel=f"times the base ({', '.join(f'{n} {v}' for n, v in BASE.items())})", ylabel=what)
         axis.plot([1, 64], [1, 64], color="grey", linestyle=":", label="linear")
         axis.legend()
-    figure.savefig(RESULTS / "load-growth.png", dpi=110)
+    args.out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(args.out / "load-growth.png", dpi=110)
     verdict = "under" if large["peak"] < LIMIT else "OVER"
-    lines += ["", f"Exponents: {'; '.join(exponents)}. 144 x 963: peak {large['peak']:.0f} MB, {verdict} {LIMIT} MB."]
-    write("load-growth.md", *lines)
+    report.write_markdown(
+        args.out / "load-growth.md",
+        header,
+        "CPU seconds and memory (MB beyond the process before the first explanation; its peak) of one process a point. The "
+        f"others are held at {', '.join(f'{name} = {value}' for name, value in BASE.items())}. The exponent is that of the "
+        "last step. Drawn in `load-growth.png`.",
+        report.table(["K", "D", "N", "rows each", "rows asked", "found", "seconds", "memory", "peak"], rows),
+        f"Exponents: {'; '.join(exponents)}. {LARGE['K']} x {LARGE['D']}: peak {report.number(large['peak'], 0)} MB, "
+        f"{verdict} {LIMIT} MB.",
+    )
 
 
-def _row(point: dict[str, int], result: dict[str, float]) -> str:
-    cells = [*point.values(), int(result["asked"]), int(result["found"]), f"{result['seconds']:.1f}"]
-    cells += [f"{result['memory']:.0f}", f"{result['peak']:.0f}"]
-    return f"| {' | '.join(map(str, cells))} |"
+def _row(point: dict[str, int], result: dict[str, float]) -> list[object]:
+    counts = [int(result["asked"]), int(result["found"])]
+    return [
+        *point.values(),
+        *counts,
+        *(report.number(result[n], d) for n, d in (("seconds", 1), ("memory", 0), ("peak", 0))),
+    ]
 
 
 if __name__ == "__main__":

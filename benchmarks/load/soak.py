@@ -7,14 +7,12 @@ Written to ``results/load-soak.md``. Memory is the resident set of the process.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from common import SMALL, model, series, write
+from common import SMALL, engine, model, report, series
 from tqdm import tqdm
 
 from ntdcfe import NTDCFE
@@ -29,10 +27,11 @@ def resident() -> float:
 
 def main() -> None:
     """Explain, and look at the memory ten times."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = report.parser(__doc__)
     parser.add_argument("--n", type=int, default=10_000)
     args = parser.parse_args()
-    settings = replace(SMALL, max_queries=300, max_calls=5)
+    settings = engine.limited(SMALL, 300, 5)
+    header = report.made(settings, args)
     found, memory = 0, []
     for i in tqdm(range(args.n)):
         x = series(1, *SHAPES[i % len(SHAPES)], seed=i)[0]
@@ -43,13 +42,13 @@ def main() -> None:
     # The first tenth fills caches and pools.
     spread = (max(memory[1:]) - min(memory[1:])) / np.mean(memory[1:])
     growth = memory[-1] / memory[0] - 1
-    write(
-        "load-soak.md",
-        f"{args.n} explanations in one process ({found} found), shapes {', '.join(f'{k} x {d}' for k, d in SHAPES)} by turns; "
-        "made by `benchmarks/load/soak.py`.",
-        "",
-        f"Resident memory after each tenth, MB: {', '.join(f'{m:.1f}' for m in memory)}. "
-        f"From the first tenth to the last {100 * growth:+.2f}%; spread from the second on {100 * spread:.2f}%.",
+    number = report.number
+    report.write_markdown(
+        args.out / "load-soak.md",
+        header,
+        f"{args.n} explanations in one process ({found} found), shapes {', '.join(f'{k} x {d}' for k, d in SHAPES)} by turns.",
+        f"Resident memory after each tenth, MB: {', '.join(map(number, memory))}. From the first tenth to the last "
+        f"{number(100 * growth, 2, '+')}%; spread from the second on {number(100 * spread, 2)}%.",
     )
 
 

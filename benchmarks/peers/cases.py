@@ -1,6 +1,6 @@
 """Save the cases that all peers are run on, so that every environment explains the same rows of the same model.
 
-    python benchmarks/peers/cases.py --data DIR [--out benchmarks/peers/cases] [--layout published|true] [--n 5]
+    python benchmarks/peers/cases.py [--data DIR] [--layout true|published] [--n 5] [--out benchmarks/peers/cases/true]
 
 Needs scikit-learn and, for the archive's files, sktime. A case is one ``.npz``: the train split, the model, the
 samples to explain, and the model's answers on rows near the data, which :func:`load` checks again wherever it runs.
@@ -8,7 +8,6 @@ samples to explain, and the model's answers on rows near the data, which :func:`
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import dataclass, field
@@ -18,14 +17,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# The scripts of this folder take the modules of benchmarks from here, since only this line finds them.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import protocol
+import report
 
-from ntdcfe import Continuous, Discrete, Features
+from ntdcfe import Features
 
-CASES = Path(__file__).parent / "cases"
 MODELS = ("knn", "random_forest")
 STATIC = "BreastCancer"
+# What the layouts mean for these cases, one of which is no series.
+LAYOUT_NOTES = {name: f"{note} {STATIC} is static: it has no layout." for name, note in protocol.LAYOUT_NOTES.items()}
+
+__all__ = [
+    "LAYOUT_NOTES", "MODELS", "STATIC", "Case", "case_file", "folder_of", "load", "protocol", "report",
+]  # fmt: skip
+
+
+def folder_of(layout: str) -> Path:
+    """Where the cases of a layout are saved unless another folder is named."""
+    return Path(__file__).parent / "cases" / layout
+
+
+def case_file(folder: Path, dataset: str, model: str) -> Path:
+    """Where a case is saved."""
+    return folder / f"{dataset}-{model}.npz"
 
 
 @dataclass(frozen=True)
@@ -125,13 +141,8 @@ class Case:
 
     @property
     def features(self) -> Features:
-        """What the columns are: standardised, so their unit is 1, or listed."""
-        return Features(
-            [
-                Discrete(self.discrete[i], name=name) if i in self.discrete else Continuous(name=name, scale=1.0)
-                for i, name in enumerate(self.names)
-            ]
-        )
+        """The columns as the engine wants them described."""
+        return protocol.described(self.names, self.discrete)
 
 
 def probes(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -161,7 +172,7 @@ def save(case: protocol.Dataset, model_name: str, n: int, folder: Path) -> None:
         "discrete": {str(k): v for k, v in case.discrete.items()},
     }
     folder.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(folder / f"{case.name}-{model_name}.npz", about=np.array(json.dumps(about)), **arrays)
+    np.savez_compressed(case_file(folder, case.name, model_name), about=np.array(json.dumps(about)), **arrays)
 
 
 def load(path: Path) -> Case:
@@ -195,10 +206,9 @@ def breast_cancer() -> protocol.Dataset:
 
 def main() -> None:
     """Save every case."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of the datasets; sktime's downloader if not given")
-    parser.add_argument("--out", type=Path, default=CASES)
-    parser.add_argument("--layout", choices=("published", "true"), default="published")
+    parser = report.parser(__doc__)
+    protocol.add_arguments(parser)
+    parser.set_defaults(out=None)
     parser.add_argument("--datasets", nargs="*", default=[*protocol.DATASETS, STATIC])
     parser.add_argument("--models", nargs="*", choices=MODELS, default=MODELS)
     parser.add_argument("--n", type=int, default=5, help="samples a case, evenly spaced over the invalid ones")
@@ -206,7 +216,7 @@ def main() -> None:
     for name in args.datasets:
         dataset = breast_cancer() if name == STATIC else protocol.load(name, args.data, args.layout)
         for model in args.models:
-            save(dataset, model, args.n, args.out)
+            save(dataset, model, args.n, args.out or folder_of(args.layout))
             print(f"saved {name} {model}")
 
 

@@ -1,31 +1,28 @@
-"""Merge what the environments wrote into one table, beside ours: ``results/peers.md`` and ``results/peers.csv``.
+"""Merge what the environments wrote into one table, beside ours: ``results/peers-<layout>.md`` and ``.csv``.
 
-    python benchmarks/peers/merge.py [--html BasicMotions/random_forest --folder benchmarks/peers/cases]
+    python benchmarks/peers/merge.py [--layout true|published] [--html BasicMotions/random_forest]
 
 ``--html`` writes the page of one case, ``comparison.html``, from the counterfactuals that run.py kept.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import CASES, MODELS, STATIC, load
+from cases import LAYOUT_NOTES, MODELS, STATIC, Case, case_file, folder_of, load, protocol, report
 from methods import METHODS
-from protocol import DATASETS
-from run import RESULTS, read, slug
+from run import OURS, found_file, slug
 
 from ntdcfe_plugins.compare import COLUMNS, Comparison, Cost
 
-OURS = "NTD-CFE"
 RIVAL = "CFWoT"
 COSTS = {"l1": "L1", "sparsity": "L0", "calls": "calls", "cpu_seconds": "CPU s"}
 # Less than this share apart counts as level.
 LEVEL = 0.02
+number = report.number
 NAMES = {"knn": "KNN", "random_forest": "forest"}
 Row = dict[str, Any]
 
@@ -41,7 +38,8 @@ def typed(row: dict[str, str]) -> Row:
         except ValueError:
             return text or float("nan")
 
-    return {name: text if name in ("method", "dataset", "model", "note") else value(text) for name, text in row.items()}
+    texts = ("method", "layout", "dataset", "model", "note", "commit")
+    return {name: text if name in texts else value(text) for name, text in row.items()}
 
 
 def mean(rows: Iterable[Row], name: str) -> float:
@@ -90,22 +88,17 @@ def verdict(row: Row) -> str:
     """Where ours is not best or level, in words; "best" if it is everywhere."""
     behind = []
     if row["success"][0] < row["success"][1]:
-        behind.append(f"success {row['success'][0]:.0f} to {row['success'][1]:.0f}")
+        behind.append(f"success {number(row['success'][0], 0)} to {number(row['success'][1], 0)}")
     for name, label in (("l1", "L1"), ("sparsity", "L0")):
         if row[name] > 1 + LEVEL:
-            behind.append(f"{label} {row[name]:.2f} times")
+            behind.append(f"{label} {number(row[name], 2)} times")
     return "behind in " + ", ".join(behind) if behind else "best or level"
-
-
-def number(value: float, digits: int = 1) -> str:
-    """For a table; "-" where there is none."""
-    return "-" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def cases_of(samples: dict[str, list[Row]]) -> list[tuple[str, str]]:
     """Dataset and model of every case that somebody ran, in the protocol's order."""
     ran = {(row["dataset"], row["model"]) for rows in samples.values() for row in rows}
-    return [(d, m) for d in (*DATASETS, STATIC) for m in MODELS if (d, m) in ran]
+    return [(d, m) for d in (*protocol.DATASETS, STATIC) for m in MODELS if (d, m) in ran]
 
 
 def of_case(rows: list[Row], case: tuple[str, str]) -> list[Row]:
@@ -115,10 +108,7 @@ def of_case(rows: list[Row], case: tuple[str, str]) -> list[Row]:
 
 def short_table(samples: dict[str, list[Row]]) -> list[str]:
     """A line a method over all cases, beside ours on the same samples."""
-    lines = [
-        "| method | code | training data | cases x samples | success % | L1 of ours / its | L0 of ours / its | plausible % | rows | calls | CPU s | seconds to fit |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = []
     for name, rows in samples.items():
         pairs = [beside(of_case(samples.get(OURS, []), case), of_case(rows, case)) for case in cases_of({name: rows})]
         log = {k: np.log([p[k] for p in pairs if p["both"] and p[k] > 0]) for k in ("l1", "sparsity")}
@@ -126,128 +116,152 @@ def short_table(samples: dict[str, list[Row]]) -> list[str]:
         good = [row for row in rows if row["success"]]
         fits = {(row["dataset"], row["model"]): row["fit_seconds"] for row in rows}
         lines.append(
-            f"| {name} | {METHODS[name].system} | {METHODS[name].data} | {len(pairs)}, {len(rows)} "
-            f"| {100 * len(good) / len(rows):.0f} | {number(ratio['l1'], 2)} | {number(ratio['sparsity'], 2)} "
-            f"| {number(100 * mean(good, 'plausible'), 0)} | {number(mean(rows, 'rows'), 0)} | {number(mean(rows, 'calls'), 0)} "
-            f"| {number(mean(rows, 'cpu_seconds'), 2)} | {number(float(np.nanmean(list(fits.values()))) if fits else np.nan, 1)} |"
-        )
-    return lines
+            [
+                name, METHODS[name].system, METHODS[name].data, f"{len(pairs)}, {len(rows)}",
+                number(100 * len(good) / len(rows), 0), number(ratio["l1"], 2), number(ratio["sparsity"], 2),
+                number(100 * mean(good, "plausible"), 0), number(mean(rows, "rows"), 0), number(mean(rows, "calls"), 0),
+                number(mean(rows, "cpu_seconds"), 2), number(float(np.nanmean(list(fits.values()))) if fits else None),
+            ]
+        )  # fmt: skip
+    head = [
+        "method", "code", "training data", "cases x samples", "success %", "L1 of ours / its", "L0 of ours / its",
+        "plausible %", "rows", "calls", "CPU s", "seconds to fit",
+    ]  # fmt: skip
+    return report.table(head, lines)
 
 
 def verdicts(samples: dict[str, list[Row]], data: bool) -> list[str]:
     """A line a case: ours beside each method that needs training data, or none, on the samples of both."""
     rivals = [m for m in samples if (METHODS[m].data == "yes") == data and not m.startswith(OURS)]
-    lines = ["| case | " + " | ".join(rivals) + " |", "| --- " * (len(rivals) + 1) + "|"]
+    lines = []
     for case in cases_of(samples):
         cells = []
         for rival in rivals:
             mine, theirs = of_case(samples.get(OURS, []), case), of_case(samples[rival], case)
             cells.append(verdict(beside(mine, theirs)) if mine and theirs else "-")
-        lines.append(f"| {case[0]} {NAMES[case[1]]} | " + " | ".join(cells) + " |")
-    return lines
+        lines.append([f"{case[0]} {NAMES[case[1]]}", *cells])
+    return report.table(["case", *rivals], lines)
 
 
 def same_paper(samples: dict[str, list[Row]]) -> list[str]:
     """A line a case: ours beside the other implementation of the paper."""
-    lines = [
-        "| case | samples | success % | both succeed | L1, ours / its | L0, ours / its | calls, ours / its | CPU s, ours / its | behind in |",
-        "| --- " * 9 + "|",
-    ]
+    lines = []
     for case in cases_of({RIVAL: samples.get(RIVAL, [])}):
         pair = beside(of_case(samples.get(OURS, []), case), of_case(samples[RIVAL], case))
         behind = [label for name, label in COSTS.items() if pair[name] >= 1]
         behind += ["success"] if pair["success"][0] < pair["success"][1] else []
         lines.append(
-            f"| {case[0]} {NAMES[case[1]]} | {pair['n']} | {number(pair['success'][0], 0)} / {number(pair['success'][1], 0)} | {pair['both']} "
-            + "".join(f"| {number(pair[name], 3)} " for name in COSTS)
-            + f"| {', '.join(behind) or '-'} |"
-        )
-    return lines
+            [
+                f"{case[0]} {NAMES[case[1]]}", pair["n"], " / ".join(number(share, 0) for share in pair["success"]),
+                pair["both"], *(number(pair[name], 3) for name in COSTS), ", ".join(behind) or "-",
+            ]
+        )  # fmt: skip
+    costs = [f"{label}, ours / its" for label in COSTS.values()]
+    return report.table(["case", "samples", "success %", "both succeed", *costs, "behind in"], lines)
 
 
 def long_table(table: list[Row]) -> list[str]:
     """A line a case and method."""
+    digits = {"l1": 2, "sparsity": 1, "features": 1, "segments": 1, "plausible": 0, "rows": 0, "calls": 0}
+    digits |= {"cpu_seconds": 2, "fit_rows": 0}
+    head = [
+        "case", "method", "data", "n", "success %", "L1", "L0", "features", "segments", "plausible %", "rows", "calls",
+        "CPU s", "fit rows", "failures",
+    ]  # fmt: skip
     lines = [
-        "| case | method | data | n | success % | L1 | L0 | features | segments | plausible % | rows | calls | CPU s | fit rows | failures |",
-        "| --- " * 15 + "|",
-    ]
-    for row in table:
-        lines.append(
-            f"| {row['dataset']} {NAMES[row['model']]} | {row['method']} | {row['data']} | {row['n']} | {row['success']:.0f} "
-            f"| {number(row['l1'], 2)} | {number(row['sparsity'])} | {number(row['features'])} | {number(row['segments'])} "
-            f"| {number(row['plausible'], 0)} | {number(row['rows'], 0)} | {number(row['calls'], 0)} | {number(row['cpu_seconds'], 2)} "
-            f"| {number(row['fit_rows'], 0)} | {row['failures']} |"
-        )
-    return lines
+        [
+            f"{row['dataset']} {NAMES[row['model']]}", row["method"], row["data"], row["n"], number(row["success"], 0),
+            *(number(row[name], d) for name, d in digits.items()), row["failures"],
+        ]
+        for row in table
+    ]  # fmt: skip
+    return report.table(head, lines)
+
+
+def about_series(case: Case) -> str:
+    """What a reader of a page about one case has to know of its series."""
+    if case.static:
+        return "Rows of a table, no series."
+    if not protocol.SPECS[case.dataset].time_constant:
+        return "The real series, which are those of the paper's figures, too."
+    if case.layout == "published":
+        return "These series are constant in time, as in the paper's own figures: every one repeats its first step."
+    return "The real series. The paper's own figures of this dataset are of series that repeat their first step."
 
 
 def page(samples: dict[str, list[Row]], name: str, folder: Path, path: Path) -> None:
     """Write the HTML page of one case."""
     dataset, model = name.split("/")
-    case = load(folder / f"{dataset}-{model}.npz")
+    case = load(case_file(folder, dataset, model))
     order = {int(sample): i for i, sample in enumerate(case.samples)}
     table, found, fits = [], {}, {}
     for method, all_rows in samples.items():
         for row in of_case(all_rows, (dataset, model)):
             i = order[int(row["sample"])]
             table.append({c: {"instance": i}.get(c, row.get(c)) for c in COLUMNS})
-            kept = folder / "found" / f"{slug(method)}-{dataset}-{model}-{int(row['sample'])}.npy"
+            kept = found_file(folder, method, dataset, model, int(row["sample"]))
             found[method, i] = np.load(kept) if kept.exists() else None
             fits[method] = Cost(row["fit_rows"], float("nan"), row["fit_seconds"])
     comparison = Comparison(table, case.X[case.samples], found, fits, "class 1", case.features)
     comparison.to_html(path, f"{dataset}, {NAMES[model]}: counterfactual explainers side by side")
+    text = path.read_text(encoding="utf-8")
+    if "</h1>" not in text:
+        raise ValueError(f"{path}: it has no heading, after which the note on its series belongs")
+    path.write_text(text.replace("</h1>", f"</h1>\n<p>{about_series(case)}</p>", 1), encoding="utf-8")
 
 
 def main() -> None:
     """Write the tables, and the page if asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser = report.parser(__doc__)
+    parser.set_defaults(out=None)
+    parser.add_argument("--results", type=Path, default=report.RESULTS / "peers", help="what run.py wrote")
+    parser.add_argument("--layout", choices=protocol.LAYOUTS, default="true")
     parser.add_argument("--html", help="a case, such as BasicMotions/random_forest")
-    parser.add_argument("--folder", type=Path, default=CASES, help="where cases.py saved the cases")
+    parser.add_argument("--folder", type=Path, help="where cases.py saved the cases, if not in the layout's own folder")
     parser.add_argument("--page", type=Path, default=Path("comparison.html"))
     args = parser.parse_args()
-    samples = {name: [typed(r) for r in read(args.results / f"{slug(name)}.csv")] for name in METHODS}
-    samples = {name: rows for name, rows in samples.items() if rows}
+    samples = {}
+    for name in METHODS:
+        path = args.results / f"{slug(name)}.csv"
+        if not path.exists():
+            continue
+        _, rows = report.read_csv(path)
+        # What is static has no layout, so it belongs to both.
+        rows = [row for row in rows if row["layout"] == args.layout or row["dataset"] == STATIC]
+        if rows:
+            samples[name] = [typed(row) for row in rows]
+    if not samples:
+        raise SystemExit(f"{args.results}: no rows of layout {args.layout}")
+    made_at = "; ".join(f"{name} at {', '.join(dict.fromkeys(r['commit'] for r in samples[name]))}" for name in samples)
+    header = report.made(
+        args, note=f"Made of runs: {made_at}. How they were limited stands in the headers of their files."
+    )
     table = [
         summarise(rows) for case in cases_of(samples) for name in samples if (rows := of_case(samples[name], case))
     ]
-    stem = args.results.parent / "peers"
-    with stem.with_suffix(".csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(table[0]))
-        writer.writeheader()
-        writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in table)
-    lines = [
-        "Made by `benchmarks/peers/merge.py` from `results/peers/*.csv`. Everybody explains the same samples of the same models "
-        "(published layout of the protocol, and one static dataset). Distances are means over successes; ratios are over the "
-        "samples that both methods solve, geometric means over cases. L0 is changed cells. CPU seconds were taken on a "
-        "machine with other work, of one core.",
-        "",
+    stem = (args.out or args.results.parent) / f"peers-{args.layout}"
+    report.write_csv(stem.with_suffix(".csv"), header, table)
+    report.write_markdown(
+        stem.with_suffix(".md"),
+        header,
+        "From `peers/*.csv` beside this file. Everybody explains the same samples of the same models. Distances are means over "
+        "successes; ratios are over the samples that both methods solve, geometric means over cases. L0 is changed cells. "
+        "CPU seconds were taken on a machine with other work, of one core.",
+        LAYOUT_NOTES[args.layout],
         "## Over all cases",
-        "",
-        *short_table(samples),
-        "",
+        short_table(samples),
         "## Ours (labels only) beside those that need no training data",
-        "",
         f"On the samples that both were asked about; within {LEVEL:.0%} is level.",
-        "",
-        *verdicts(samples, data=False),
-        "",
+        verdicts(samples, data=False),
         "## Ours (labels only, no data) beside those that have the training data",
-        "",
-        *verdicts(samples, data=True),
-        "",
-        "## Ours (labels only) beside CFWoT, the other implementation of the paper",
-        "",
-        *same_paper(samples),
-        "",
+        verdicts(samples, data=True),
+        f"## Ours (labels only) beside {RIVAL}, the other implementation of the paper",
+        same_paper(samples),
         "## Every case",
-        "",
-        *long_table(table),
-    ]
-    stem.with_suffix(".md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines[: 8 + len(samples)]))
+        long_table(table),
+    )
     if args.html:
-        page(samples, args.html, args.folder, args.page)
+        page(samples, args.html, args.folder or folder_of(args.layout), args.page)
         print(f"\nwrote {args.page}")
 
 

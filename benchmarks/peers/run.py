@@ -1,15 +1,15 @@
 """Run methods on the saved cases, in whichever environment has them; a rerun does only what is missing.
 
-    python benchmarks/peers/run.py --methods NTD-CFE CoMTE [--cases BasicMotions] [--max-seconds 60] [--again]
+    python benchmarks/peers/run.py --methods NTD-CFE CoMTE [--layout true] [--cases BasicMotions] [--again]
 
-Each explanation is written to ``results/peers/<method>.csv`` as soon as it is done, its counterfactual to the folder of
-the cases (for pictures). ``--again`` forgets what was there for these methods and cases.
+Each explanation is written to ``results/peers/<method>.csv`` as soon as it is done, with its layout and the commit it was
+done at, its counterfactual to the folder of the cases (for pictures). ``--again`` forgets what was there for these
+methods and cases, unless the present code has done it.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import random
 import re
 import signal
@@ -20,29 +20,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from cases import CASES, Case, load
+from cases import Case, folder_of, load, protocol, report
 from methods import METHODS
-from protocol import evenly_spaced
 from tqdm import tqdm
 
+from ntdcfe import SearchSettings
 from ntdcfe_plugins.compare import COLUMNS, Cost, TimeLimitError, results
 
-RESULTS = Path(__file__).parents[1] / "results" / "peers"
-KEY = ("dataset", "model", "sample")
-FIELDS = ("method", *KEY, *(c for c in COLUMNS if c not in ("method", "instance")), "fit_rows", "fit_seconds")
+KEY = ("layout", "dataset", "model", "sample")
+FIELDS = ("method", *KEY, *(c for c in COLUMNS if c not in ("method", "instance")), "fit_rows", "fit_seconds", "commit")
+# What decides a row, beside the case and the packages of the others; the engine decides only our own rows.
+SOURCES = ("benchmarks/peers", "ntdcfe_plugins")
+OURS = "NTD-CFE"
 
 
 def slug(method: str) -> str:
     """A method's name in file names."""
     return re.sub(r"[^a-z0-9]+", "-", method.lower()).strip("-")
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows written so far."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 @contextmanager
@@ -85,7 +79,7 @@ def run_case(
         random.seed(0)  # the peers draw from the global generators
         np.random.seed(0)  # noqa: NPY002
         torch.manual_seed(0)
-        about = {"dataset": case.dataset, "model": case.model_name, "sample": sample}
+        about = {"layout": case.layout, "dataset": case.dataset, "model": case.model_name, "sample": sample}
         try:
             with alarm(max_seconds):
                 result = next(stream)
@@ -100,43 +94,60 @@ def run_case(
 
 def main() -> None:
     """Run what is asked for and not done yet."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = report.parser(__doc__)
+    parser.set_defaults(out=report.RESULTS / "peers")
     parser.add_argument("--methods", nargs="+", choices=tuple(METHODS), required=True)
-    parser.add_argument("--folder", type=Path, default=CASES, help="where cases.py saved the cases")
+    parser.add_argument("--layout", choices=protocol.LAYOUTS, default="true", help="which of the saved cases")
+    parser.add_argument("--folder", type=Path, help="where cases.py saved the cases, if not in the layout's own folder")
     parser.add_argument("--cases", nargs="*", default=[], help="BasicMotions, or BasicMotions/knn; all if not given")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--max-seconds", type=float, default=60.0, help="processor time of one explanation")
     parser.add_argument("--fit-seconds", type=float, default=300.0, help="processor time of building, and fitting")
     parser.add_argument("--n", type=int, help="most samples a case, evenly spaced over the saved ones")
     parser.add_argument("--again", action="store_true", help="do the chosen methods and cases afresh")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    args.out.mkdir(parents=True, exist_ok=True)
-    cases = [load(path) for path in sorted(args.folder.glob("*.npz"))]
+    folder = args.folder or folder_of(args.layout)
+    cases = [load(path) for path in sorted(folder.glob("*.npz"))]
     cases = [c for c in cases if not args.cases or {c.dataset, f"{c.dataset}/{c.model_name}"} & set(args.cases)]
-    chosen = {(c.dataset, c.model_name) for c in cases}
     for name in args.methods:
-        path = args.out / f"{slug(name)}.csv"
-        rows = [r for r in read(path) if not (args.again and (r["dataset"], r["model"]) in chosen)]
-        done = {tuple(r[k] for k in KEY) for r in rows}
-        with path.open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, FIELDS, extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
-            stream.flush()
-            for case in tqdm(cases, desc=name):
-                if case.static and METHODS[name].series_only:
-                    continue
-                samples = evenly_spaced(case.samples, args.n or len(case.samples))
-                todo = [int(s) for s in samples if (case.dataset, case.model_name, str(s)) not in done]
-                for row in run_case(name, case, todo, args.max_seconds, args.fit_seconds) if todo else ():
-                    writer.writerow({k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()})
-                    stream.flush()
-                    kept = args.folder / "found" / f"{slug(name)}-{case.dataset}-{case.model_name}-{row['sample']}.npy"
-                    kept.parent.mkdir(exist_ok=True)
-                    kept.unlink(missing_ok=True)
-                    if row.get("x") is not None:
-                        np.save(kept, row["x"])
+        run_method(name, cases, folder, args)
+
+
+def run_method(name: str, cases: list[Case], folder: Path, args: argparse.Namespace) -> None:
+    """Do what one method has not done yet."""
+    ours = name.startswith(OURS)
+    run = report.made(METHODS[name].system, *([SearchSettings()] if ours else []), args)
+    path = args.out / f"{slug(name)}.csv"
+    before, rows = report.read_csv(path) if path.exists() else (run, [])
+    if args.again:
+        chosen = {(c.layout, c.dataset, c.model_name) for c in cases}
+        sources = (*SOURCES, "core") if ours else SOURCES
+        current = {commit: report.is_present(commit, *sources) for commit in {row["commit"] for row in rows}}
+        rows = [r for r in rows if current[r["commit"]] or (r["layout"], r["dataset"], r["model"]) not in chosen]
+    done = {tuple(r[k] for k in KEY) for r in rows}
+    with report.appending(path, report.continued(run, before, rows), FIELDS, rows, digits=6) as add:
+        for case in tqdm(cases, desc=name):
+            if case.static and METHODS[name].series_only:
+                continue
+            samples = protocol.evenly_spaced(case.samples, args.n or len(case.samples))
+            about = (case.layout, case.dataset, case.model_name)
+            todo = [int(s) for s in samples if (*about, str(s)) not in done]
+            for row in run_case(name, case, todo, args.max_seconds, args.fit_seconds) if todo else ():
+                add(row | {"commit": run.commit})
+                keep(row.get("x"), found_file(folder, name, case.dataset, case.model_name, row["sample"]))
+
+
+def found_file(folder: Path, method: str, dataset: str, model: str, sample: int) -> Path:
+    """Where a method's counterfactual is kept."""
+    return folder / "found" / f"{slug(method)}-{dataset}-{model}-{sample}.npy"
+
+
+def keep(x: Any, path: Path) -> None:
+    """Save a counterfactual, or remove what was there if there is none."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if x is not None:
+        np.save(path, x)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,241 @@
+"""Which commit every result file was made at, how much has changed since, and how to make it again.
+
+    python benchmarks/evidence.py                  # lists all
+    python benchmarks/evidence.py speed scale      # makes these again
+    python benchmarks/evidence.py all              # makes everything again, in this order
+
+Afterwards ``python benchmarks/readme.py`` puts the new figures into the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import report
+
+RECORDED = "tests/recorded.csv"
+# tscf-eval and cfnow need numpy 2, so they have an environment of their own; `make compare` sets it up.
+OTHER_PYTHON = ".venv-peers/bin/python"
+ENGINE = "core"
+ADAPTERS = "ntdcfe_plugins"
+PROTOCOL = "benchmarks/protocol"
+PEERS = "benchmarks/peers"
+PAPER = "benchmarks/paper.py"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How result files are made.
+
+    Attributes
+    ----------
+    files
+        The files, in ``benchmarks/results``.
+    commands
+        What makes them, from the project's root; "python" is the one that runs this script.
+    sources
+        What decides their figures: files and folders of the project.
+    minutes
+        About how long it takes on two cores: by the seconds in the files where they have them, else an estimate.
+    made_of
+        Other result files that these are made of.
+    """
+
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
+    sources: tuple[str, ...]
+    minutes: float
+    made_of: tuple[str, ...] = ()
+
+
+def _script(name: str, minutes: float, *sources: str, arguments: str = "", files: tuple[str, ...] = ()) -> Evidence:
+    """One script that writes files of its own, of the engine and of `sources`."""
+    command = f"python benchmarks/{name}.py {arguments}".strip()
+    return Evidence(files, (command,), (ENGINE, f"benchmarks/{name}.py", *sources), minutes)
+
+
+def _paper(layout: str, minutes: float, *arguments: str, kind: str = "") -> Evidence:
+    """Cases of the paper; with several `arguments` the file is made by several runs."""
+    stem = f"paper-{layout}{kind}"
+    commands = tuple(
+        f"python {PAPER} --layout {layout} {more} --again".replace("  ", " ") for more in arguments or ("",)
+    )
+    return Evidence((f"{stem}.md", f"{stem}.csv", f"{stem}-samples.csv"), commands, (ENGINE, PROTOCOL, PAPER), minutes)
+
+
+def _of_peers(*methods: str) -> tuple[str, ...]:
+    return tuple(f"peers/{method}.csv" for method in methods)
+
+
+PEERS_LAYOUT = "--layout published"
+OURS = ("ntd-cfe", "ntd-cfe-prob")
+OTHERS = (
+    "fastar", "cfrl", "dice-random", "dice-genetic", "dice-kdtree", "cfwot", "cfnow", "comte", "native-guide", "tsevo",
+)  # fmt: skip
+ALGORITHM_1 = "RacketSports/rule_2 BasicMotions/rule_2 ERing/knn Libras/knn RacketSports/knn ERing/rule_1 ERing/rule_2"
+EVIDENCE: dict[str, Evidence] = {
+    "demo": _script("demo", 0.2, "examples/quickstart.py", ADAPTERS, files=("demo.md",)),
+    "paper-true": _paper("true", 17),
+    "paper-published": _paper("published", 15),
+    "paper-published-probabilities": _paper(
+        "published", 2, "--probabilities --max-rows 5300 --n 5 --cases /knn /random_forest", kind="-probabilities"
+    ),
+    "paper-published-algorithm-1": _paper(
+        "published", 26,
+        f"--search algorithm-1 --cases {ALGORITHM_1}", "--search algorithm-1 --n 10 --cases Libras/rule_1 Libras/rule_2",
+        kind="-algorithm-1",
+    ),
+    "plausibility": Evidence(
+        ("plausibility.md",), ("python benchmarks/plausibility.py",), (PROTOCOL, "benchmarks/plausibility.py"), 0.2,
+        made_of=("paper-published-algorithm-1-samples.csv",),
+    ),
+    "peers-ours": Evidence(
+        _of_peers(*OURS),
+        (
+            f"python {PEERS}/cases.py {PEERS_LAYOUT}",
+            f"python {PEERS}/run.py {PEERS_LAYOUT} --methods NTD-CFE 'NTD-CFE (prob.)' --again",
+        ),
+        (ENGINE, ADAPTERS, PROTOCOL, PEERS), 4,
+    ),
+    "peers-others": Evidence(
+        _of_peers(*OTHERS),
+        (
+            f"python {PEERS}/cases.py {PEERS_LAYOUT}",
+            f"python {PEERS}/run.py {PEERS_LAYOUT} --again "
+            "--methods FastAR CFRL 'DiCE random' 'DiCE genetic' 'DiCE kdtree'",
+            f"{OTHER_PYTHON} {PEERS}/run.py {PEERS_LAYOUT} --again --methods CFWoT CFNOW CoMTE Native-Guide TSEvo",
+        ),
+        (ADAPTERS, PROTOCOL, PEERS), 200,
+    ),
+    "peers": Evidence(
+        ("peers-published.md", "peers-published.csv"), (f"python {PEERS}/merge.py {PEERS_LAYOUT}",),
+        (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
+    ),
+    "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
+    "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
+    "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),
+    "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",)),
+    "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",)),
+    "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",)),
+    "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
+    "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
+    "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
+    "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
+    "load-faults": _script("load/faults", 8, files=("load-faults.md",)),
+    "load-fuzz": _script("load/fuzz", 5, "tests", files=("load-fuzz.md",)),
+    "load-fuzz-adapters": _script(
+        "load/fuzz", 8, ADAPTERS, "tests", arguments="--adapters", files=("load-fuzz-adapters.md",)
+    ),
+    "load-growth": _script("load/growth", 3, files=("load-growth.md", "load-growth.png")),
+    "load-kill": _script("load/kill", 2, files=("load-kill.md",)),
+    "load-soak": _script("load/soak", 5, files=("load-soak.md",)),
+}  # fmt: skip
+
+
+def commits_in(header: report.Header) -> list[str]:
+    """Give the hashes that a header names."""
+    return re.findall(r"\b[0-9a-f]{7,40}\b", header.commit)
+
+
+def evidence_of(file: str) -> Evidence:
+    """Give how a result file is made."""
+    return next(evidence for evidence in EVIDENCE.values() if file in evidence.files)
+
+
+def since(file: str, engine: bool) -> int | None:
+    """Count the commits since a result file, and what it is made of, was made.
+
+    Parameters
+    ----------
+    file
+        In ``benchmarks/results``.
+    engine
+        Whether commits to the engine are counted, or those to its other sources.
+
+    Returns
+    -------
+    int or None
+        The most of all commits that its header names; None where git does not know one of them.
+    """
+    evidence = evidence_of(file)
+    sources = [source for source in evidence.sources if (source == ENGINE) == engine]
+    counts: list[int | None] = [since(other, engine) for other in evidence.made_of]
+    commits = commits_in(report.read_header(report.RESULTS / file))
+    for commit in commits if sources else ():
+        count = report.git("rev-list", "--count", f"{commit}..HEAD", "--", *sources)
+        counts.append(int(count) if count else None)
+    return None if None in counts or not commits else max(counts, default=0)
+
+
+def recorded(file: str) -> str:
+    """Say whether the recorded outcomes of small cases are still what they were when a result file was made."""
+    if not report.git("ls-files", RECORDED):
+        return "no such file"
+    commits = [
+        c for f in (file, *evidence_of(file).made_of) for c in commits_in(report.read_header(report.RESULTS / f))
+    ]
+    if not all(report.git("ls-tree", commit, RECORDED) for commit in commits):
+        return "not there then"
+    return "same" if all(report.is_present(commit, RECORDED) for commit in commits) else "changed"
+
+
+def listing() -> list[str]:
+    """Give a line for every result file that has a header."""
+    rows = []
+    for name, evidence in EVIDENCE.items():
+        for file in evidence.files:
+            if file.endswith(".png"):  # made with the Markdown file of its name
+                continue
+            header = report.read_header(report.RESULTS / file)
+            counts = ["unknown" if (n := since(file, engine)) is None else n for engine in (True, False)]
+            rows.append([name, file, header.commit, header.date, *counts, recorded(file), f"{evidence.minutes:g}"])
+    head = ["name", "file", "made at", "date", "engine commits since", "other commits since", RECORDED, "minutes"]
+    return report.table(head, rows)
+
+
+def make_again(name: str) -> bool:
+    """Run the commands of one name, and tell whether all went well."""
+    started = time.perf_counter()
+    path = os.pathsep.join([str(report.ROOT / "core"), str(report.ROOT), os.environ.get("PYTHONPATH", "")])
+    for command in EVIDENCE[name].commands:
+        print(f"{name}: {command}", flush=True)
+        program, *arguments = shlex.split(command)
+        program = sys.executable if program == "python" else program
+        if os.sep in program and not (report.ROOT / program).exists():
+            print(f"{name}: there is no {program}", flush=True)
+            return False
+        done = subprocess.run(
+            [program, *arguments], cwd=report.ROOT, env={**os.environ, "PYTHONPATH": path}, check=False
+        )
+        if done.returncode:
+            print(f"{name}: ended with {done.returncode}", flush=True)
+            return False
+    print(f"{name}: made again in {(time.perf_counter() - started) / 60:.1f} minutes", flush=True)
+    return True
+
+
+def main() -> None:
+    """List, or make again."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"all, or some of: {', '.join(EVIDENCE)}")
+    names = parser.parse_args().names
+    if not names:
+        print("\n".join(listing()))
+        return
+    if unknown := [name for name in names if name not in (*EVIDENCE, "all")]:
+        parser.error(f"not known: {', '.join(unknown)}; known are all, {', '.join(EVIDENCE)}")
+    failed = [name for name in EVIDENCE if (name in names or "all" in names) and not make_again(name)]
+    print("Now: python benchmarks/readme.py")
+    if failed:
+        sys.exit(f"not made again: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Every figure of the README and the docs, rendered from the files in ``benchmarks/results`` alone.
+
+A figure is a function without arguments that gives Markdown. To add one, write the function in the module of its
+subject, name it in ``FIGURES``, and put its markers where it belongs; ``readme.py`` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import report
+
+from figures import adapters, load, paper_cases, peers, search
+from figures.text import result
+
+
+def demo() -> str:
+    """What ``make demo`` prints."""
+    return report.read_markdown(result("demo.md"))[1]
+
+
+FIGURES: Mapping[str, Callable[[], str]] = {
+    "demo": demo,
+    "alibi": adapters.alibi,
+    "dice": adapters.dice,
+    "sktime": adapters.sktime,
+    "paper-true": paper_cases.on_real_series,
+    "paper-published": paper_cases.in_published_layout,
+    "paper-averages": paper_cases.averages,
+    "plausibility": paper_cases.plausible,
+    "search": search.measurements,
+    "peers": peers.table,
+    "peers-words": peers.words,
+    "load": load.tried,
+}

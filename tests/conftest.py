@@ -20,7 +20,8 @@ MISSING = {name: extra for name, extra in EXTRAS.items() if importlib.util.find_
 PROFILE = pytest.StashKey["str | None"]()
 QUICK = 10  # examples
 
-settings.register_profile("quick", max_examples=QUICK, deadline=None)
+# The same examples every time, so that a quick run fails for what was changed only.
+settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True, database=None)
 
 
 def without_the_extra(error: "BaseException | None") -> str:
@@ -96,4 +97,6 @@ def lower_examples(test: object) -> None:
     if is_hypothesis_test(test):
         inner = getattr(test, "__func__", test)
         own = inner._hypothesis_internal_use_settings
-        inner._hypothesis_internal_use_settings = settings(own, max_examples=min(own.max_examples, QUICK))
+        inner._hypothesis_internal_use_settings = settings(
+            own, max_examples=min(own.max_examples, QUICK), deadline=None, derandomize=True, database=None
+        )

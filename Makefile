@@ -15,8 +15,9 @@ help: ## say what can be made
 demo: $(VENV)/.demo ## explain a real model, save a picture (Python 3.10 to 3.13)
 	$(VENV)/bin/python examples/quickstart.py
 
+# One thread a worker, so that the workers do not share out more threads than there are cores.
 check: $(VENV)/.test lint ## style, types and the quick tests, in under two minutes
-	HYPOTHESIS_PROFILE=quick $(VENV)/bin/python -m pytest -m "not slow and not cluster" -n $(JOBS)
+	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "not slow and not cluster" -n $(JOBS)
 
 test: $(VENV)/.test lint ## style, types and all tests (those of alibi on Python 3.10 to 3.12)
 	$(VENV)/bin/python -m pytest

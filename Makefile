@@ -5,6 +5,8 @@ CORE := .venv-core
 PEERS := .venv-peers
 COMPARED := build/compare
 JOBS ?= 2
+# Succeeds on a Python that numpy 1 has a build for.
+OLD = $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'
 
 .PHONY: help demo check test test-core lint compare evidence
 
@@ -26,9 +28,10 @@ test: $(VENV)/.test lint ## style, types and all tests (those of alibi on Python
 test-core: $(CORE)/.ready ## the tests of the engine alone
 	$(CORE)/bin/python -m pytest tests/core
 
-lint: $(VENV)/.test ## style and types only
+# Every numpy annotates itself in another way: the types are right by the one that alibi needs.
+lint: $(VENV)/.test ## style and types only (types on Python 3.10 to 3.12)
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy
+	@if $(OLD); then echo $(VENV)/bin/mypy; $(VENV)/bin/mypy; else echo "types are checked with numpy 1, on Python 3.10 to 3.12: left out here"; fi
 
 # The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
 compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core
@@ -63,7 +66,7 @@ $(VENV)/.demo: $(VENV)/.pip pyproject.toml constraints.txt
 # The extra `all` leaves alibi out from Python 3.13 on: it needs numpy 1, which has no build there.
 $(VENV)/.test: $(VENV)/.pip pyproject.toml constraints.txt
 	@echo "installing everything into $(VENV): about three minutes"
-	@$(VENV)/bin/python -c 'import sys; sys.version_info < (3, 13) or print("without alibi, which needs Python 3.10 to 3.12: its tests are skipped")'
+	@$(OLD) || echo "without alibi, which needs numpy 1, so Python 3.10 to 3.12: its tests are skipped"
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[all,test]"
 	touch $@ $(VENV)/.demo
 

@@ -1,37 +1,50 @@
-# make demo   set up, explain a real model, save a picture
-# make test   set up, check and test everything
-# make compare   BasicMotions: ours beside alibi's CFRL, DiCE random and CoMTE; writes comparison.html
+# `make` alone lists the targets. PYTHON is the interpreter that a new environment is made with.
 PYTHON ?= python3
 VENV := .venv
 CORE := .venv-core
 PEERS := .venv-peers
 COMPARED := build/compare
+JOBS ?= 2
+# Succeeds on a Python that numpy 1 has a build for.
+OLD = $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'
 
-.PHONY: demo test test-core lint compare
+.PHONY: help demo check test test-core lint compare evidence
 
-demo: $(VENV)/.demo
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Each sets up what it needs. Another Python, for a new set-up: make demo PYTHON=python3.12"
+
+demo: $(VENV)/.demo ## explain a real model, save a picture (Python 3.10 to 3.13)
 	$(VENV)/bin/python examples/quickstart.py
 
-test: $(VENV)/.test lint
+# One thread a worker, so that the workers do not share out more threads than there are cores.
+check: $(VENV)/.test lint ## style, types and the quick tests, in under two minutes
+	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "not slow and not cluster" -n $(JOBS)
+
+test: $(VENV)/.test lint ## style, types and all tests (those of alibi on Python 3.10 to 3.12)
 	$(VENV)/bin/python -m pytest
 
-# The engine from its wheel, on numpy 2, with no extras.
-test-core: $(CORE)/.ready
+# From the wheel, on numpy 2, with no extras: what the smallest installation has.
+test-core: $(CORE)/.ready ## the tests of the engine alone
 	$(CORE)/bin/python -m pytest tests/core
 
-lint: $(VENV)/.test
+# Every numpy annotates itself in another way: the types are right by the one that alibi needs.
+lint: $(VENV)/.test ## style and types only (types on Python 3.10 to 3.12)
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy
+	@if $(OLD); then echo $(VENV)/bin/mypy; $(VENV)/bin/mypy; else echo "types are checked with numpy 1, on Python 3.10 to 3.12: left out here"; fi
 
 # The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
 compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core
-compare: $(VENV)/.test $(PEERS)/.ready
+compare: $(VENV)/.test $(PEERS)/.ready ## ours beside alibi's CFRL, DiCE random and CoMTE, in comparison.html (Python 3.11)
 	$(VENV)/bin/python benchmarks/peers/cases.py --datasets BasicMotions --models random_forest --out $(COMPARED)
 	$(VENV)/bin/python benchmarks/peers/run.py --folder $(COMPARED) --out $(COMPARED)/peers \
 		--methods NTD-CFE CFRL "DiCE random"
 	$(PEERS)/bin/python benchmarks/peers/run.py --folder $(COMPARED) --out $(COMPARED)/peers --methods CoMTE
 	$(VENV)/bin/python benchmarks/peers/merge.py --folder $(COMPARED) --results $(COMPARED)/peers \
 		--html BasicMotions/random_forest --page comparison.html
+
+evidence: $(VENV)/.test ## measure the results again: all, or some by NAMES="..."
+	$(VENV)/bin/python benchmarks/evidence.py $(NAMES)
 
 $(PEERS)/.ready: benchmarks/peers/requirements-numpy2.txt benchmarks/peers/requirements-numpy2-alone.txt
 	$(PYTHON) -m venv $(PEERS)
@@ -50,8 +63,10 @@ $(VENV)/.demo: $(VENV)/.pip pyproject.toml constraints.txt
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[sktime,plot]"
 	touch $@
 
+# The extra `all` leaves alibi out from Python 3.13 on: it needs numpy 1, which has no build there.
 $(VENV)/.test: $(VENV)/.pip pyproject.toml constraints.txt
 	@echo "installing everything into $(VENV): about three minutes"
+	@$(OLD) || echo "without alibi, which needs numpy 1, so Python 3.10 to 3.12: its tests are skipped"
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[all,test]"
 	touch $@ $(VENV)/.demo
 

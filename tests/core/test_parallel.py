@@ -81,6 +81,7 @@ def test_a_failing_instance_on_a_worker(expected):
     assert same(cfs[:4] + cfs[5:], expected[:4] + expected[5:])
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced(expected, tmp_path):
     killed = str(tmp_path / "killed")
 
@@ -96,6 +97,7 @@ def test_a_worker_that_dies_is_replaced(expected, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")
+@pytest.mark.cluster
 def test_a_dask_cluster(expected):
     distributed = pytest.importorskip("distributed")
     with (

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -12,6 +13,7 @@ from ntdcfe.model.threads import one_thread
 SEARCH = """
 import hashlib
 import numpy as np
+import pytest
 from ntdcfe import NTDCFE
 
 x, weight = np.random.default_rng(0).normal(size=(2, 65, 24))
@@ -38,6 +40,7 @@ def questions(n_threads):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_search_asks_the_same_on_any_number_of_threads():
     alone = questions(1)
     assert int(alone.split()[0]) > 20

@@ -605,7 +605,7 @@ def test_without_alibi_the_extra_is_named():
 
 
 def test_docstring_example():
-    module = importlib.import_module("ntdcfe_plugins.alibi")
+    module = importlib.import_module("ntdcfe_plugins.alibi.explainer")
     results = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 0
     assert results.failed == 0

@@ -537,6 +537,8 @@ def test_comparing_imports_no_ecosystem():
 def test_docstring_example():
     import doctest
 
-    from ntdcfe_plugins import compare as module
+    from ntdcfe_plugins.compare import side_by_side
 
-    assert doctest.testmod(module).failed == 0
+    results = doctest.testmod(side_by_side)
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -33,13 +33,13 @@ from sktime.transformations.summarize import SummaryTransformer
 from sktime.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from ntdcfe import Features, InvalidInputError, SearchSettings, Target
-from ntdcfe_plugins._panels import panel_of
 from ntdcfe_plugins.sktime import (
     CounterfactualClassifier,
     CounterfactualExplainer,
     CounterfactualRegressor,
     CounterfactualTransformer,
 )
+from ntdcfe_plugins.sktime.panels import panel_of
 
 EUCLIDEAN = FlatDist(ScipyDist())  # fast without numba
 QUICK = SearchSettings(max_rows=1000, batch_rows=20)

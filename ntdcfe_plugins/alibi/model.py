@@ -33,6 +33,7 @@ class Model:
         return "probabilities" if self.output == "logits" else self.output
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """What the predictor says of rows ``(n, ...)``."""
         answer = self.ask(rows)
         return softmax(answer) if self.output == "logits" else answer
 
@@ -90,6 +91,7 @@ def kind(answer: NDArray[Any]) -> Output:
 
 
 def softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities ``(n, C)`` from logits ``(n, C)``."""
     if logits.ndim != 2 or logits.dtype.kind not in "fiub" or not np.isfinite(logits).all():
         return logits  # the engine says what is wrong with them
     powers = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=float)

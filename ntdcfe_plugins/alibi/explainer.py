@@ -13,13 +13,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from alibi.api.interfaces import Explainer, Explanation
+from alibi.exceptions import PredictorCallError, PredictorReturnTypeError
 from numpy.typing import ArrayLike, NDArray
-
-try:
-    from alibi.api.interfaces import Explainer, Explanation
-    from alibi.exceptions import PredictorCallError, PredictorReturnTypeError
-except ImportError as missing:
-    raise ImportError("the alibi explainer needs alibi: pip install 'ntdcfe-plugins[alibi]'") from missing
 
 import ntdcfe
 from ntdcfe import Counterfactual, Features, SearchSettings, Target
@@ -27,8 +23,8 @@ from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.constraints import Constraint
 from ntdcfe.problem.objective import weighted_l1
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins._alibi_model import Model, Output, errors_of_alibi, kind
-from ntdcfe_plugins.columns import Column, Columns, listed, mapped, named
+from ntdcfe_plugins.alibi.columns import Column, Columns, listed, mapped, named
+from ntdcfe_plugins.alibi.model import Model, Output, errors_of_alibi, kind
 
 #: Wanted labels, or the ends of an interval; None for any class but the present one.
 Goal = tuple[Any, ...] | None

@@ -39,9 +39,9 @@ from tqdm.auto import tqdm
 from ntdcfe import Features, InvalidInputError, LocalOutlierDetector, Target
 from ntdcfe.model.predictor import Output
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins import _scores
-from ntdcfe_plugins._calls import Call, Flat, Question, calling, is_factory
-from ntdcfe_plugins._counted import CountedModel, TimeLimitError
+from ntdcfe_plugins.compare import scores as _scores
+from ntdcfe_plugins.compare.calls import Call, Flat, Question, calling, is_factory
+from ntdcfe_plugins.compare.counted import CountedModel, TimeLimitError
 from ntdcfe_plugins.report import comparison_html, filled, number, summary_html
 
 if TYPE_CHECKING:

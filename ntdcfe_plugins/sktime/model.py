@@ -21,7 +21,7 @@ from sktime.utils.parallel import parallelize
 from ntdcfe import NTDCFE, Continuous, Counterfactual, Discrete, Feature, Features, InvalidInputError, Target
 from ntdcfe.errors import PredictorError
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins._panels import Panel, as_numpy3D
+from ntdcfe_plugins.sktime.panels import Panel, as_numpy3D
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime import CounterfactualExplainer
@@ -142,6 +142,7 @@ class Query:
     shape: Callable[[NDArray[Any]], Any]
 
     def __call__(self, rows: NDArray[Any]) -> Any:
+        """What the model says of rows ``(n, K, D)``."""
         return self.ask(self.shape(self.held(rows)))
 
 
@@ -152,6 +153,7 @@ class PlausibleRows:
     plausible: Callable[[NDArray[Any]], Any]
 
     def __call__(self, rows: NDArray[Any]) -> Any:
+        """Which rows ``(n, K, D)`` may be answers ``(n,)``."""
         return self.plausible(as_numpy3D(rows))
 
 

@@ -22,8 +22,8 @@ from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
-from ntdcfe_plugins._dice_model import Model
-from ntdcfe_plugins.dice_columns import Table
+from ntdcfe_plugins.dice.model import Model
+from ntdcfe_plugins.dice.table import Table
 
 # Rows of a table are small and take less than the usual budget: so many a feature, or a wanted counterfactual,
 # within limits, in calls of 40.

@@ -99,10 +99,12 @@ class Numpy3D(Panel):
         return list(self.container.transpose(0, 2, 1))
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         columns = [_written(old.T, new) for old, new in zip(self.container, series, strict=True)]
         return np.stack(columns).transpose(0, 2, 1).copy()
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         return as_numpy3D(rows)
 
 
@@ -118,9 +120,11 @@ class NumpyFlat(Panel):
         return list(self.container[:, :, None])
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         return np.stack([_written(old[:, None], new)[:, 0] for old, new in zip(self.container, series, strict=True)])
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         return as_numpyflat(rows)
 
 
@@ -136,9 +140,11 @@ class Wide(Panel):
         return list(_numbers(self.container)[:, :, None])
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         return _rewritten(self.container, np.stack([one[:, 0] for one in series]))
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         return pd.DataFrame(as_numpyflat(rows), columns=self.container.columns)
 
 
@@ -156,12 +162,14 @@ class MultiIndexed(Panel):
         return [values[rows] for rows in self._rows]
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         values = _numbers(self.container)
         for rows, new in zip(self._rows, series, strict=True):
             values[rows] = new
         return _rewritten(self.container, values)
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         one = self.container.iloc[self._rows[i]]
         many = one.iloc[np.tile(np.arange(len(one)), len(rows))]
         times = many.index.get_level_values(1)
@@ -186,9 +194,11 @@ class Nested(Panel):
         return series
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         return self._nest(self.container, series)
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         return self._nest(self.container.iloc[[i] * len(rows)].reset_index(drop=True), list(rows))
 
     def _nest(self, like: pd.DataFrame, series: Sequence[Any]) -> pd.DataFrame:
@@ -214,9 +224,11 @@ class FrameList(Panel):
         return [_numbers(one) for one in self.container]
 
     def filled(self, series: Sequence[Series]) -> Any:
+        """See :meth:`Panel.filled`."""
         return [_rewritten(old, new) for old, new in zip(self.container, series, strict=True)]
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
+        """See :meth:`Panel.variations`."""
         return [_rewritten(self.container[i], row) for row in rows]
 
 

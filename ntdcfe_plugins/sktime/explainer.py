@@ -12,21 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-
-try:
-    import pandas as pd
-    from sktime.classification.base import BaseClassifier
-    from sktime.regression.base import BaseRegressor
-    from sktime.transformations.base import BaseTransformer
-    from sktime.utils.parallel import backend_dict
-except ImportError as missing:
-    raise ImportError("ntdcfe_plugins.sktime needs sktime: pip install 'ntdcfe-plugins[sktime]'") from missing
+from sktime.classification.base import BaseClassifier
+from sktime.regression.base import BaseRegressor
+from sktime.transformations.base import BaseTransformer
+from sktime.utils.parallel import backend_dict
 
 from ntdcfe import Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins._panels import Panel, panel_of
-from ntdcfe_plugins._sktime import Format, Model, Run, features_of, seed_of
+from ntdcfe_plugins.sktime.model import Format, Model, Run, features_of, seed_of
+from ntdcfe_plugins.sktime.panels import Panel, panel_of
 
 __all__ = [
     "CounterfactualClassifier",

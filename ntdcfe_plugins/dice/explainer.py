@@ -15,27 +15,22 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+import dice_ml
+import dice_ml.dice
 import numpy as np
+import pandas as pd
+from dice_ml.constants import ModelTypes
+from dice_ml.counterfactual_explanations import CounterfactualExplanations
+from dice_ml.diverse_counterfactuals import CounterfactualExamples
+from dice_ml.explainer_interfaces.explainer_base import ExplainerBase
 from numpy.typing import NDArray
+from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Counterfactual, SearchSettings, Target
 from ntdcfe.problem.constraints import Constraint
-
-try:
-    import dice_ml
-    import dice_ml.dice
-    import pandas as pd
-    from dice_ml.constants import ModelTypes
-    from dice_ml.counterfactual_explanations import CounterfactualExplanations
-    from dice_ml.diverse_counterfactuals import CounterfactualExamples
-    from dice_ml.explainer_interfaces.explainer_base import ExplainerBase
-    from raiutils.exceptions import UserConfigValidationException
-except ImportError as missing:
-    raise ImportError("this adapter needs DiCE: pip install 'ntdcfe-plugins[dice]'") from missing
-
-from ntdcfe_plugins._dice_model import Model, targets
-from ntdcfe_plugins._dice_search import OUR_OPTIONS, SEARCH_OPTIONS, TableSearch, limits
-from ntdcfe_plugins.dice_columns import SeriesColumns, Table
+from ntdcfe_plugins.dice.model import Model, targets
+from ntdcfe_plugins.dice.search import OUR_OPTIONS, SEARCH_OPTIONS, TableSearch, limits
+from ntdcfe_plugins.dice.table import SeriesColumns, Table
 
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
 

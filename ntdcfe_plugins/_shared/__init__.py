@@ -1,0 +1,1 @@
+"""Parts that the adapters share; each is written once, here."""

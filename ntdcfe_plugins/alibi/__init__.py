@@ -1,0 +1,10 @@
+"""NTD-CFE as an alibi explainer. Needs the extra ``alibi``."""
+
+from ntdcfe_plugins._shared.errors import extra
+
+with extra("alibi"):
+    import alibi.api.interfaces  # noqa: F401
+
+from ntdcfe_plugins.alibi.explainer import NTDCFE
+
+__all__ = ["NTDCFE"]

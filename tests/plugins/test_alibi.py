@@ -624,5 +624,5 @@ def test_one_feature_limits_another():
     for entry in explanation.all[0]:
         part, whole = entry["X"][0]
         assert part <= whole
-    with pytest.raises(ValueError, match="must be ntdcfe"):
+    with pytest.raises(ValueError, match="Causal, AtMost or another Constraint"):
         NTDCFE(predictor, feature_names=["part", "whole"], constraints=["part"])

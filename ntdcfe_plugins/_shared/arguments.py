@@ -1,0 +1,54 @@
+"""Checks of arguments, before there is an instance or a question to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ntdcfe import Constraint, InvalidInputError, Target
+
+
+def listed(argument: str, value: Any) -> list[Any]:
+    """The entries of a collection, none for None; a text is no collection."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{argument} must be a list, got {value!r}.")
+    return list(value)
+
+
+def mapped(argument: str, value: Any) -> dict[Any, Any]:
+    """The entries of a dict, none for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{argument} must be a dict from feature to value, got {value!r}.")
+    return dict(value)
+
+
+def constraints_of(value: Any) -> tuple[Constraint, ...]:
+    """Constraints of any kind."""
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        raise InvalidInputError(f"constraints must be a list of Constraints, got {value!r}.")
+    constraints = tuple(value)
+    if wrong := [entry for entry in constraints if not isinstance(entry, Constraint)]:
+        raise InvalidInputError(f"constraints must be Causal, AtMost or another Constraint, got {wrong[0]!r}.")
+    return constraints
+
+
+def plausible_of(value: Any) -> Callable[[Any], Any] | None:
+    """An in-distribution test, or None."""
+    if value is not None and not callable(value):
+        raise InvalidInputError(f"plausible must be a function of rows, got {value!r}.")
+    return value
+
+
+def targets_of(argument: str, value: Any, n: int) -> list[Target] | None:
+    """One Target for each of n instances, from one Target or a list of n; None if `value` is neither."""
+    if isinstance(value, Target):
+        return [value] * n
+    if not isinstance(value, (list, tuple)) or not value or not all(isinstance(entry, Target) for entry in value):
+        return None
+    if len(value) != n:
+        raise InvalidInputError(f"{argument} must have one Target an instance: {n} instances, {len(value)} targets.")
+    return list(value)

@@ -1,0 +1,130 @@
+"""The parts of alibi's ``Explanation``, from the engine's counterfactuals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from alibi.exceptions import PredictorCallError
+from numpy.typing import NDArray
+
+from ntdcfe import Counterfactual, Target
+from ntdcfe.problem.objective import Objective
+from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.asked import AskedModel, parted
+from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
+from ntdcfe_plugins.alibi.targets import Goal
+
+Entries = list[list[dict[str, Any]]]
+
+
+def entries_of(found: Sequence[Counterfactual], num_samples: int, asked: AskedModel, model: Model) -> Entries:
+    """For each instance its counterfactuals, or else its near miss, with the model's predictions of them.
+
+    Where the model fails now, the counterfactuals are kept without probabilities.
+    """
+    kept = [list(cf.candidates[:num_samples]) for cf in found]
+    kept = [some or ([] if cf.near_miss is None else [cf.near_miss]) for some, cf in zip(kept, found, strict=True)]
+    if not any(kept):
+        return [[] for _ in found]
+    sizes = [len(some) for some in kept]
+    try:
+        with errors_of_alibi():
+            prediction = asked.ask(model, np.stack([x for some in kept for x in some]), sizes)
+    except PredictorCallError as error:
+        warnings.warn(f"the probabilities of the counterfactuals are missing: {error}", stacklevel=3)
+        return [_entries(cf, some, None) for cf, some in zip(found, kept, strict=True)]
+    return [_entries(*each) for each in zip(found, kept, parted(prediction, sizes), strict=True)]
+
+
+def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Prediction | None) -> list[dict[str, Any]]:
+    """Dicts of counterfactuals ``(K, D)`` or ``(D,)`` of one instance; without predictions, the first has its class."""
+    if not some:
+        return []
+    original, *states = cf.features.encode(np.stack([np.atleast_2d(x) for x in (cf.original, *some)]))
+    distances = Objective(original, cf.features).proximity(np.array(states)).tolist()
+    if prediction is None:
+        first = cf.prediction if cf.found else cf.near_miss_prediction
+        outcomes, probabilities = [first, *[None] * (len(some) - 1)], None
+    else:
+        outcomes, probabilities = plain(prediction.outcomes), prediction.probabilities
+    return [
+        {
+            "X": x[None],
+            "class": outcomes[i],
+            "proba": None if probabilities is None else probabilities[i : i + 1],
+            "distance": distances[i],
+        }
+        for i, x in enumerate(some)
+    ]
+
+
+def data_of(
+    X: NDArray[Any], first: Prediction, goals: Sequence[Goal], found: Sequence[Counterfactual], entries: Entries
+) -> dict[str, Any]:
+    """alibi's keys and ours, with one entry an instance."""
+    best = [some[0] if cf.found else None for some, cf in zip(entries, found, strict=True)]
+    wanted = [cf.target if goal.label is None else goal.label for goal, cf in zip(goals, found, strict=True)]
+    uniform = len(set(map(type, wanted))) == 1
+    present, proba = first.outcomes.reshape(-1, 1), first.probabilities
+    return {
+        "orig": {"X": X, "class": present},
+        "cf": {
+            "X": _stacked(best, "X", np.full(X.shape, np.nan, X.dtype)),
+            "class": _stacked(best, "class", present),
+            "proba": None if proba is None else _stacked(best, "proba", np.full_like(proba, np.nan)),
+            "distance": _stacked(best, "distance", np.full(len(X), np.nan)),
+        },
+        "target": np.array(wanted, dtype=None if uniform else object).reshape(-1, 1),
+        "condition": None,
+        "all": [some if cf.found else [] for some, cf in zip(entries, found, strict=True)],
+        "orig_class": first.outcomes,
+        "orig_proba": proba,
+        "success": [cf.found for cf in found],
+        "status": [cf.status for cf in found],
+        "reason": [cf.reason for cf in found],
+        "near_miss": [None if cf.found or not some else some[0] for some, cf in zip(entries, found, strict=True)],
+        "proximity": [None if entry is None else entry["distance"] for entry in best],
+        "sparsity": [cf.sparsity for cf in found],
+        "changes": [[plain(change._asdict()) for change in cf.changes] for cf in found],
+        "text": [str(cf) for cf in found],
+        "rows": [cf.rows for cf in found],
+        "calls": [cf.calls for cf in found],
+        "seconds": [cf.seconds for cf in found],
+    }
+
+
+def _stacked(best: Sequence[dict[str, Any] | None], key: str, blank: NDArray[Any]) -> NDArray[Any]:
+    """That part of the best counterfactuals in one array like `blank`, masked where there is none.
+
+    A masked row cannot pass for a counterfactual, and unlike NaN it is null in JSON.
+    """
+    values = [None if entry is None else entry[key] for entry in best]
+    missing = np.array([value is None for value in values])
+    rows = [b if v is None else np.reshape(v, b.shape) for v, b in zip(values, blank, strict=True)]
+    if not missing.any():
+        return np.stack(rows)
+    mask = np.broadcast_to(missing.reshape(-1, *[1] * (blank.ndim - 1)), blank.shape)
+    return np.ma.masked_array(np.stack(rows), mask.copy())  # type: ignore[no-untyped-call]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it and a person can read it: functions by their name, infinity as None."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [plain(item) for item in value]
+    if isinstance(value, slice) or (isinstance(value, Target) and type(value).__repr__ is not object.__repr__):
+        return repr(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return getattr(value, "__name__", type(value).__name__)

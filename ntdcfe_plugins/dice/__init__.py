@@ -12,6 +12,9 @@ from ntdcfe_plugins._shared.errors import extra
 with extra("dice", "dice-ml"):
     import dice_ml  # noqa: F401
 
-from ntdcfe_plugins.dice.explainer import NTDCFE, Dice, Examples, NoCounterfactualsFound, SeriesColumns, register
+from ntdcfe_plugins.dice.explainer import NTDCFE
+from ntdcfe_plugins.dice.methods import Dice, register
+from ntdcfe_plugins.dice.results import Examples, NoCounterfactualsFound
+from ntdcfe_plugins.dice.series import SeriesColumns
 
 __all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]

@@ -1,55 +1,60 @@
-"""The search for counterfactuals of a table of queries: the engine's, then fewer changes, then the best of them."""
+"""The search for the counterfactuals of a table of queries: the engine's, then fewer changes, then a choice."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import NTDCFE as Engine
-from ntdcfe import Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe import Constraint, Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.result import described
-from ntdcfe.problem.constraints import Constraint
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
+from ntdcfe_plugins._shared.asked import parted
+from ntdcfe_plugins._shared.budget import LEAST_SECONDS
+from ntdcfe_plugins.dice.limits import SEARCH_OPTIONS
 from ntdcfe_plugins.dice.model import Model
 from ntdcfe_plugins.dice.table import Table
 
-# Rows of a table are small and take less than the usual budget: so many a feature, or a wanted counterfactual,
-# within limits, in calls of 40.
-ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
-# A changed feature costs as much as a quarter of its range, because DiCE's users want few.
-SPARSITY_WEIGHT = 1.0
-# What explain_batch takes beside the series, their targets and how many are wanted.
-SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
-# What DiCE passes along and means something here.
-OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
-# Counterfactuals that the engine is asked for a wanted one, and its share of rows and time; the rest takes changes
-# back.
-SPARE, ENGINES_SHARE = 2, 0.85
-# The share of its time that the engine's last check may take.
+# How many counterfactuals the engine is asked for, for each wanted one (rule of thumb).
+SPARE = 2
+# The engine's share of rows and seconds; the rest is for taking changes back (rule of thumb).
+ENGINES_SHARE = 0.85
+# The share of its seconds that the engine's last check may take (rule of thumb).
 SHARE_FOR_CHECK = 0.25
-NO_LIMIT = 2**62
-# Rows tried around a query that already is as desired.
+# Rows that are tried around a query that already reaches the target.
 NEIGHBOURS = 500
 
 
 @dataclass
 class TableSearch:
-    """What is searched, against which model, within which limits, and what is wanted of each query.
+    """The search for the counterfactuals of a table of queries.
 
-    Our own questions are: a look at the queries, already taken when this begins; rows near those that
-    are as desired; taking changes back; and the outcomes of what is handed out. The engine's are its own.
+    Beside the engine's questions there are those of the adapter: about the queries themselves, asked before this
+    begins; about rows near queries that reach the target already; about counterfactuals with changes taken back; and
+    about the rows that are handed out.
+
+    Parameters
+    ----------
+    model : Model
+        With the limits of the call.
+    table : Table
+    targets : list of Target
+        One for each query.
+    constraints : sequence of Constraint
+    plausible : callable, optional
+        Takes rows as a DataFrame.
+    total : int
+        How many counterfactuals are wanted of each query.
     """
 
     model: Model
@@ -57,64 +62,59 @@ class TableSearch:
     targets: list[Target]
     constraints: Sequence[Constraint]
     plausible: Callable[[pd.DataFrame], Any] | None
-    outcome_name: str
     total: int
-    """How many counterfactuals are wanted of each query."""
-    limits: SearchSettings
-    """Of a query, ours included; seconds of all."""
 
     def __post_init__(self) -> None:
-        n = len(self.targets)
-        self.rows = np.ones(n, int)  # of each query, the engine's among them as soon as it is done
-        self.calls, self.failures = np.full(n, self.model.n_calls), np.full(n, self.model.n_failures)  # ours
+        self._engines_rows = np.zeros(len(self.targets), int)
 
     def run(
-        self, frame: pd.DataFrame, present: Prediction, options: Mapping[str, Any]
+        self, frame: pd.DataFrame, present: Prediction, options: Mapping[str, Any], outcome_name: str
     ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
-        """The engine's answers, and what they amount to: distinct rows as wanted, with their outcomes."""
-        table, targets = self.table, self.targets
+        """The engine's answers, and the counterfactuals of each query: distinct rows with their outcomes.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The queries.
+        present : Prediction
+            The model's predictions of the queries.
+        options : dict
+            Further arguments of the call.
+        outcome_name : str
+            Of the column with the outcomes.
+        """
+        table, engine = self.table, self._engine(present.classes, options)
         queries = table.encode(frame)
-        starts = table.start(queries, self.constraints)
-        engine = self._engine(present.classes, options)
+        starts = table.starts(queries, engine)
         passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_rows", "max_seconds"}}
-        answers = engine.explain_batch(starts, targets, **passed_on)
-        self.rows += [cf.rows for cf in answers]
+        answers = engine.explain_batch(starts, self.targets, **passed_on)
+        self._engines_rows[:] = [cf.rows for cf in answers]
+        self.targets = [target.given(present[i : i + 1]) for i, target in enumerate(self.targets)]
+
+        moved = (starts != queries).reshape(len(queries), -1).any(1)
+        already = np.array([cf.status == "already_target" for cf in answers])
+        if (as_desired := np.flatnonzero(already & ~moved)).size:
+            warnings.warn(
+                f"queries {as_desired.tolist()} already are as desired: rows near them that are, too.", stacklevel=4
+            )
         problems = [engine.problem(np.atleast_2d(start), table.features) for start in starts]
         pools = [
             np.reshape(cf.candidates, (-1, *p.space.original.shape)) for cf, p in zip(answers, problems, strict=True)
         ]
-        moved = (starts != queries).reshape(len(queries), -1).any(1)
-        already = [i for i, cf in enumerate(answers) if cf.status == "already_target"]
-        if as_desired := [i for i in already if not moved[i]]:
-            warnings.warn(f"queries {as_desired} already are as desired: rows near them that are, too.", stacklevel=4)
-        if already:
-            near = [problem.space.original[None][:0] for problem in problems]
-            for i in already:
-                near[i] = _neighbours(problems[i].space, engine.seed, min(NEIGHBOURS, self._left(i)))
-                if self.plausible is not None:
-                    pools[i] = pools[i][self._in_distribution(table.decode(pools[i]))]
-            for i, valid in enumerate(self._held(near)):
-                pools[i] = np.concatenate([pools[i], near[i][valid]])
+        pools = self._with_neighbours(problems, pools, already, engine.seed)
+        sparser = self._sparser(problems, pools, ~already)
         chosen = [
-            _chosen(problems[i], np.atleast_2d(queries[i]), [sparser, pools[i]], self.total)
-            for i, sparser in enumerate(self._sparser(problems, pools, answers))
+            _chosen(problems[i], np.atleast_2d(queries[i]), [sparser[i], pools[i]], self.total)
+            for i in range(len(queries))
         ]
-        # When it is late, one a query has to do.
-        chosen = [states[: max(1, self._in_time())] for states in chosen]
-        # Told of the query, not of where the search for it began.
+        # Where little time is left, one counterfactual a query has to do.
+        chosen = [states[: max(1, self._rows_in_time())] for states in chosen]
+        # The answer is about the query, not about the state from which the search for it began.
         for i in np.flatnonzero(moved):
             problems[i] = engine.problem(np.atleast_2d(queries[i]), table.features)
-            answers[i] = _moved(answers[i], queries[i], present.outcomes.tolist()[i])
-        found = []
-        for i, said in enumerate(self._said(chosen)):
-            rows = table.decode(chosen[i])
-            if said is not None:
-                rows = rows.assign(**{self.outcome_name: said.outcomes})
-                kept = targets[i].reached(said) & ~rows[table.columns].duplicated().to_numpy()
-                rows = rows[kept].reset_index(drop=True)
-                answers[i] = _told(answers[i], problems[i], chosen[i][kept], rows)
-            found.append(rows)
-        return [self._with_our_costs(i, cf) for i, cf in enumerate(answers)], found
+            answers[i] = _about_query(answers[i], problems[i], queries[i], present.outcomes.tolist()[i])
+        found = self._with_outcomes(problems, chosen, answers, outcome_name)
+        return [self.model.counted(i, cf) for i, cf in enumerate(answers)], found
 
     def _engine(self, classes: NDArray[Any] | None, options: Mapping[str, Any]) -> Engine:
         """The engine, with its share of the limits."""
@@ -124,141 +124,148 @@ class TableSearch:
             table.features,
             self.constraints,
             None if plausible is None else lambda states: plausible(table.decode(states)),
-            self._engines_share(fixed=options.get("checkpoint") is not None),
+            self._limits_of_search(fixed=options.get("checkpoint") is not None),
             0 if seed is None else seed,
             output="values" if classes is None else "probabilities",
             classes=classes,
         )
 
-    def _engines_share(self, fixed: bool) -> SearchSettings:
-        """The limits without what we ask ourselves; `fixed` if nothing but the seconds may depend on the clock."""
-        limits, total = self.limits, self.total
-        share = replace(limits, n_counterfactuals=SPARE * total)
-        if limits.max_rows is not None:
-            share = replace(share, max_rows=max(1, int(ENGINES_SHARE * (limits.max_rows - 1 - total))))
-        if limits.max_seconds is None:
+    def _limits_of_search(self, fixed: bool) -> SearchSettings:
+        """The engine's share of the limits; `fixed` if nothing but the seconds may depend on the clock."""
+        total, spent = self.total, self.model.seconds
+        # One row for the look at the query, and one for each row that is handed out.
+        share = replace(self.model.for_the_search(1 + total, ENGINES_SHARE), n_counterfactuals=SPARE * total)
+        if share.max_seconds is None:
             return share
-        spent = self.model.seconds
-        seconds = ENGINES_SHARE * (limits.max_seconds - spent)
-        # The engine's last check can be larger than any call before, which is all that it keeps time for.
-        affordable = int(SHARE_FOR_CHECK * seconds / spent)
+        # The engine keeps time for a last check as long as its slowest call, but the check may take longer than that.
+        affordable = int(SHARE_FOR_CHECK * share.max_seconds / spent)
         if not fixed:
             n = min(max(affordable - 1, total), SPARE * total)
-            confirmations = min(max(affordable // (n + 1), 1), limits.confirmations)
+            confirmations = min(max(affordable // (n + 1), 1), share.confirmations)
             share = replace(share, n_counterfactuals=n, confirmations=confirmations)
-        return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * seconds, 1e-9))
+        return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * (share.max_seconds or 0.0), LEAST_SECONDS))
 
-    def _left(self, i: int) -> int:
-        """Rows of a query that may still be asked before the outcomes of what is handed out."""
-        most = self.limits.max_rows
-        left = min(NO_LIMIT if most is None else most - int(self.rows[i]), self._in_time())
+    def _rows_left(self, i: int) -> int:
+        """Rows of query `i` that may still be asked, without those that are handed out."""
+        most = self.model.limits.max_rows
+        spent = int(self._engines_rows[i] + self.model.rows[i])
+        left = min(NO_LIMIT if most is None else most - spent, self._rows_in_time())
         return max(0, left - self.total)
 
-    def _in_time(self) -> int:
-        """Rows of each query for which there is time, at the pace so far."""
-        if self.limits.max_seconds is None:
+    def _rows_in_time(self) -> int:
+        """Rows of each query for which there is time, if they take as long as those so far."""
+        limit, spent = self.model.limits.max_seconds, self.model.seconds
+        if limit is None:
             return NO_LIMIT
-        spent = self.model.seconds
-        return max(0, int((self.limits.max_seconds - spent) / spent * self.rows.mean()))
+        return max(0, int((limit - spent) / spent * (self._engines_rows + self.model.rows).mean()))
 
-    def _with_our_costs(self, i: int, cf: Counterfactual) -> Counterfactual:
-        return replace(
-            cf,
-            rows=int(self.rows[i]),
-            calls=cf.calls + int(self.calls[i]),
-            failures=cf.failures + int(self.failures[i]),
-            seconds=self.model.seconds,
-        )
+    def _with_neighbours(
+        self, problems: list[Problem], pools: list[NDArray[Any]], already: NDArray[np.bool_], seed: int
+    ) -> list[NDArray[Any]]:
+        """The pools ``(m, K, F)``, with rows near those queries ``(N,)`` that reach the target already."""
+        if not already.any():
+            return pools
+        pools, near = list(pools), [pool[:0] for pool in pools]
+        for i in np.flatnonzero(already):
+            near[i] = _neighbours(problems[i].space, seed, min(NEIGHBOURS, self._rows_left(i)))
+            pools[i] = pools[i][_plausible(problems[i], pools[i])]
+        valid = self._valid(problems, near)
+        return [np.concatenate([pool, n[v]]) for pool, n, v in zip(pools, near, valid, strict=True)]
 
     def _sparser(
-        self, problems: list[Problem], pools: list[NDArray[Any]], answers: list[Counterfactual]
+        self, problems: list[Problem], pools: list[NDArray[Any]], needed: NDArray[np.bool_]
     ) -> list[NDArray[Any]]:
-        """Counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
+        """The counterfactuals ``(m, K, F)`` of each query without the features that did not have to change.
 
-        They are taken back one by one as long as the target is held, and rows and time are left.
+        Features are taken back one by one as long as the row reaches the target and costs less by the objective, and
+        as long as there are rows and seconds left; only of the queries ``(N,)`` for which a change is needed.
         """
-        pools, open_ = [pool.copy() for pool in pools], [np.ones(len(pool), bool) for pool in pools]
+        pools = [pool.copy() for pool in pools]
+        open_ = [np.full(len(pool), need) for pool, need in zip(pools, needed, strict=True)]
         while any(mask.any() for mask in open_):
-            trials, rows = [], []
+            trials, bases = [], []
             for i, (problem, pool) in enumerate(zip(problems, pools, strict=True)):
-                space, had_to_change = problem.space, answers[i].status != "already_target"
-                changed = (pool != space.original).any(1)
-                row, feature = np.nonzero(changed & ((changed.sum(1) > 1) & open_[i])[:, None])
-                states = pool[row]
-                states[np.arange(len(row)), :, feature] = space.original[:, feature].T
-                states = space.project(states, pool[row])
-                fewer = (states != space.original).any(1).sum(1) < changed.sum(1)[row]
-                kept = np.flatnonzero(fewer)[: self._left(i) if had_to_change else 0]
-                trials.append(states[kept])
-                rows.append(row[kept])
-            for i, valid in enumerate(self._held(trials)):
-                cost = np.where(valid, problems[i].objective.cost(trials[i]), np.inf)
+                states, base = _without_one_feature(problem, pool, open_[i])
+                left = self._rows_left(i)
+                trials.append(states[:left])
+                bases.append(base[:left])
+            for i, valid in enumerate(self._valid(problems, trials)):
+                objective, base = problems[i].objective, bases[i]
+                cost = objective.cost(trials[i])
+                cheaper = valid & (cost < objective.cost(pools[i])[base])
                 open_[i][:] = False
                 # The least costly comes last, and stays.
-                for trial in sorted(np.flatnonzero(valid), key=lambda trial: -cost[trial]):
-                    pools[i][rows[i][trial]] = trials[i][trial]
-                    open_[i][rows[i][trial]] = True
+                for trial in sorted(np.flatnonzero(cheaper), key=lambda trial: -cost[trial]):
+                    pools[i][base[trial]] = trials[i][trial]
+                    open_[i][base[trial]] = True
         return pools
 
-    def _held(self, pools: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
-        """Which states of each query ``(m, K, F)`` are as desired, and plausible; one call for all."""
-        held = [
-            target.reached(said) if said else np.zeros(0, bool)
-            for said, target in zip(self._said(pools), self.targets, strict=True)
-        ]
-        if self.plausible is not None:
-            for valid, pool in zip(held, pools, strict=True):
-                if valid.any():
-                    valid[valid] = self._in_distribution(self.table.decode(pool[valid]))
-        return held
+    def _with_outcomes(
+        self,
+        problems: list[Problem],
+        chosen: list[NDArray[Any]],
+        answers: list[Counterfactual],
+        outcome_name: str,
+    ) -> list[pd.DataFrame]:
+        """The chosen states as rows with their outcomes, as far as they reach the target; the answers follow them."""
+        found = []
+        for i, prediction in enumerate(self._predictions(chosen)):
+            rows = self.table.decode(chosen[i])
+            if len(rows):
+                rows = rows.assign(**{outcome_name: prediction.outcomes})
+                kept = self.targets[i].reached(prediction) & ~rows[self.table.columns].duplicated().to_numpy()
+                rows = rows[kept].reset_index(drop=True)
+                answers[i] = _about_rows(answers[i], problems[i], chosen[i][kept], rows)
+            found.append(rows)
+        return found
 
-    def _in_distribution(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which rows are plausible ``(n,)``."""
-        assert self.plausible is not None
-        try:
-            verdict = np.asarray(self.plausible(frame)).astype(bool)
-        except Exception as cause:
-            raise PredictorError(f"plausible raised {type(cause).__name__}: {cause}") from cause
-        if verdict.shape != (len(frame),):
-            raise InvalidInputError(f"plausible must return one verdict a row, {len(frame)}, got {verdict.shape}.")
-        return verdict
+    def _valid(self, problems: list[Problem], pools: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
+        """Which states of each query ``(m, K, F)`` reach the target, and are plausible."""
+        valid = []
+        for i, prediction in enumerate(self._predictions(pools)):
+            reached = np.zeros(len(pools[i]), bool)
+            if len(pools[i]):
+                reached[:] = self.targets[i].reached(prediction)
+                reached[reached] = _plausible(problems[i], pools[i][reached])
+            valid.append(reached)
+        return valid
 
-    def _said(self, pools: list[NDArray[Any]]) -> list[Prediction | None]:
-        """What the model says of the states of each query, None of none; one call for all."""
-        sizes = np.array([len(pool) for pool in pools])
-        ends = np.cumsum(sizes)
-        if not ends[-1]:
-            return [None] * len(pools)
-        calls, failures = self.model.n_calls, self.model.n_failures
-        said = self.model(self.table.decode(np.concatenate(pools)))
-        self.rows += sizes
-        self.calls += (sizes > 0) * (self.model.n_calls - calls)
-        self.failures += (sizes > 0) * (self.model.n_failures - failures)
-        return [said[end - size : end] if size else None for size, end in zip(sizes, ends, strict=True)]
-
-
-def limits(settings: SearchSettings | None, n_features: int, total: int, options: Mapping[str, Any]) -> SearchSettings:
-    """The budget and the prices of a query: as set, or as tables need it, and as the call says."""
-    sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_rows", "max_seconds")}}
-    settings = _usual(n_features, total, given) if settings is None else settings.given(**given)
-    if proximity is None:
-        return settings
-    if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
-        raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
-    return replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
+    def _predictions(self, pools: list[NDArray[Any]]) -> list[Prediction]:
+        """The model's predictions of the states of each query, from one call for all."""
+        sizes = [len(pool) for pool in pools]
+        if not any(sizes):
+            return [Prediction(np.empty(0))] * len(pools)
+        return parted(self.model.ask_rows(self.table.decode(np.concatenate(pools)), sizes), sizes)
 
 
-def _usual(n_features: int, total: int, given: Mapping[str, Any]) -> SearchSettings:
-    """What tables need."""
-    usual = SearchSettings()
-    assert usual.max_rows is not None
-    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_rows)
-    return replace(usual, max_rows=rows, batch_rows=ROWS_A_CALL, sparsity_weight=SPARSITY_WEIGHT).given(**given)
+def _plausible(problem: Problem, states: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which states ``(m, K, F)`` are plausible ``(m,)``."""
+    if problem.plausible is None or not len(states):
+        return np.ones(len(states), bool)
+    try:
+        return problem.plausible(states)
+    except InvalidInputError:
+        raise
+    except Exception as cause:
+        raise PredictorError(f"plausible raised {type(cause).__name__}: {cause}") from cause
+
+
+def _without_one_feature(
+    problem: Problem, pool: NDArray[Any], open_: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The open states ``(m, K, F)`` with each of their changed features taken back, and their positions in the pool."""
+    space = problem.space
+    changed = (pool != space.original).any(1)
+    base, feature = np.nonzero(changed & ((changed.sum(1) > 1) & open_)[:, None])
+    states = pool[base]
+    states[np.arange(len(base)), :, feature] = space.original[:, feature].T
+    states = space.project(states, pool[base])
+    fewer = (states != space.original).any(1).sum(1) < changed.sum(1)[base]
+    return states[fewer], base[fewer]
 
 
 def _chosen(problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
-    """The best and most different states ``(m, K, F)``, later pools only where those before have too few."""
+    """The least costly and most different states ``(m, K, F)``, later pools only where those before have too few."""
     kept = Pool(problem, keep=max(1, sum(map(len, pools))))
     best: list[NDArray[Any]] = []
     for pool in pools:
@@ -269,24 +276,6 @@ def _chosen(problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], to
     return np.reshape(best, (-1, *query.shape))
 
 
-def _moved(cf: Counterfactual, query: NDArray[Any], present: Any) -> Counterfactual:
-    """The answer to a query that had to be moved first: if nothing further has to change, that had."""
-    cf = replace(cf, original=query, present=present)
-    if cf.status != "already_target":
-        return cf
-    return replace(
-        cf, status="not_found", x=None, prediction=None, proximity=nan, sparsity=None, changes=(), candidates=()
-    )
-
-
-def _told(cf: Counterfactual, problem: Problem, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
-    """The engine's answer, told of the states ``(m, K, F)`` and rows that are handed out."""
-    if not len(states) or cf.status == "already_target":
-        return cf
-    status = "found" if cf.status == "not_found" else cf.status
-    return replace(cf, status=status, prediction=rows.iloc[0, -1], **described(problem, list(states), cf.original))
-
-
 def _neighbours(space: Space, seed: int, n: int) -> NDArray[Any]:
     """Up to `n` states ``(m, K, F)`` with one to three features set to other values."""
     rng, original = np.random.default_rng(seed), space.original
@@ -295,3 +284,19 @@ def _neighbours(space: Space, seed: int, n: int) -> NDArray[Any]:
     moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
     states = space.project(np.where(moved[:, None], values[:, None], original))
     return states[(states != original).any((1, 2))]
+
+
+def _about_query(cf: Counterfactual, problem: Problem, query: NDArray[Any], present: Any) -> Counterfactual:
+    """The answer to a query that was moved before the search; the move itself is a change that was needed."""
+    cf = replace(cf, original=query, present=present)
+    if cf.status != "already_target":
+        return cf
+    return replace(cf, status="not_found", prediction=None, **described(problem, [], query))
+
+
+def _about_rows(cf: Counterfactual, problem: Problem, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
+    """The engine's answer, about the states ``(m, K, F)`` and rows that are handed out."""
+    if not len(states) or cf.status == "already_target":
+        return cf
+    status = "found" if cf.status == "not_found" else cf.status
+    return replace(cf, status=status, prediction=rows.iloc[0, -1], **described(problem, list(states), cf.original))

@@ -1,0 +1,56 @@
+"""The budget and the prices of a query: the user's settings, or those that suit tables, and the arguments of a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from raiutils.exceptions import UserConfigValidationException
+
+from ntdcfe import NTDCFE as Engine
+from ntdcfe import SearchSettings
+
+# A table has few cells, so that it takes less than the usual budget (rules of thumb): so many rows a feature, or a
+# wanted counterfactual, but not fewer than the least number, in calls of 40 rows.
+ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
+# A changed feature costs as much as a quarter of its range, because DiCE's users want few changes (rule of thumb).
+SPARSITY_WEIGHT = 1.0
+# Arguments of explain_batch that a call may pass on: all but the series, their targets and the number wanted.
+SEARCH_OPTIONS = set(inspect.signature(Engine.explain_batch).parameters) - {"self", "X", "target", "n_counterfactuals"}
+# Arguments of DiCE's other methods that have a meaning here, too.
+OUR_OPTIONS = {"random_seed", "sparsity_weight", "proximity_weight"}
+
+
+def limits_of(
+    settings: SearchSettings | None, n_features: int, total: int, options: Mapping[str, Any]
+) -> SearchSettings:
+    """The settings of a call, with the rows of a query and the seconds of all queries.
+
+    Parameters
+    ----------
+    settings : SearchSettings, optional
+        The user's; those that suit tables if not given.
+    n_features, total : int
+        How many columns there are, and how many counterfactuals are wanted.
+    options : dict
+        Further arguments of the call.
+    """
+    sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
+    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_rows", "max_seconds")}}
+    settings = (_usual(n_features, total) if settings is None else settings).given(**given)
+    if proximity is None:
+        return settings
+    if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
+        raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
+    return replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
+
+
+def _usual(n_features: int, total: int) -> SearchSettings:
+    """The settings that suit tables."""
+    usual = SearchSettings()
+    assert usual.max_rows is not None
+    rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_rows)
+    return replace(usual, max_rows=rows, batch_rows=ROWS_A_CALL, sparsity_weight=SPARSITY_WEIGHT)

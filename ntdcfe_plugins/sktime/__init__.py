@@ -10,13 +10,11 @@ from ntdcfe_plugins._shared.errors import extra
 with extra("sktime"):
     import sktime.base  # noqa: F401
 
-from ntdcfe_plugins.sktime.explainer import (
-    CounterfactualClassifier,
-    CounterfactualExplainer,
-    CounterfactualRegressor,
-    CounterfactualResult,
-    CounterfactualTransformer,
-)
+from ntdcfe_plugins.sktime.classifier import CounterfactualClassifier
+from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
+from ntdcfe_plugins.sktime.regressor import CounterfactualRegressor
+from ntdcfe_plugins.sktime.result import CounterfactualResult
+from ntdcfe_plugins.sktime.transformer import CounterfactualTransformer
 
 __all__ = [
     "CounterfactualClassifier",

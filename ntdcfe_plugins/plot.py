@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ntdcfe import Continuous, Counterfactual, Feature, Features, InvalidInputError
 from ntdcfe.problem.space import stand_ins
 from ntdcfe.problem.units import units_of
-from ntdcfe_plugins.compare.scores import cells
+from ntdcfe_plugins._shared.changes import cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,88 +1,138 @@
-"""Scores of a counterfactual: how far, how sparse, how usual, and whether it keeps to the rules."""
+"""Scores of a counterfactual: its distance, its sparsity, its plausibility, and whether it keeps to the rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe import Continuous, Features, OneHot
+from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
+from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
+from ntdcfe_plugins.compare.comparison import NAN, Result
+from ntdcfe_plugins.compare.counted import CountedModel
 
 Array = NDArray[Any]
 
-# Relative: what went through 32-bit floats and back has not changed.
-SAME = 1e-5
+
+@dataclass(frozen=True)
+class Judge:
+    """Scores the answers of explainers; its own questions to the model are not counted.
+
+    Parameters
+    ----------
+    model : CountedModel
+    features : Features, optional
+    constraints : sequence of Constraint
+        Bound to the features.
+    plausible : callable, optional
+        From rows ``(n, K, D)`` or ``(n, D)`` to which of them are in distribution ``(n,)``.
+    """
+
+    model: CountedModel
+    features: Features | None
+    constraints: Sequence[Constraint]
+    plausible: Callable[[Array], Array] | None
+
+    def scored(self, row: dict[str, Any], x: Array, answers: Sequence[Array], target: Target) -> Result:
+        """The row of the table with its scores, and the nearest valid counterfactual.
+
+        Parameters
+        ----------
+        row : dict
+            Of the table, without scores.
+        x : array (K, D), or (D,)
+        answers : sequence of arrays like x
+        target : Target
+        """
+        try:
+            rows = [np.asarray(a, dtype=float).reshape(-1, *x.shape) for a in answers]
+        except (TypeError, ValueError) as error:
+            return Result(row | {"status": "failed", "note": f"returned no counterfactual: {message(error)}"}, None)
+        returned = np.concatenate([np.empty((0, *x.shape)), *rows])
+        returned = returned[np.isfinite(returned).all(axis=tuple(range(1, returned.ndim)))]
+        if not len(returned):
+            return Result(row, None)
+        valid = returned[target.reached(self.model.understood(returned))]
+        row = row | {"validity": len(valid) / len(returned)}
+        if not len(valid):
+            return Result(row | {"note": row["note"] or "what it returned does not reach the target"}, None)
+        before = np.atleast_2d(x)
+        changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
+        best = int(np.argmin([size.sum() for size, _ in changes]))
+        size, changed = changes[best]
+        nearest = valid[best]
+        scores = {
+            "status": "found",
+            "success": True,
+            "l1": float(size.sum()),
+            "l2": float(np.sqrt((size**2).sum())),
+            "sparsity": int(changed.sum()),
+            "features": int(changed.any(0).sum()),
+            "segments": n_segments(changed),
+            "plausible": NAN if self.plausible is None else bool(self.plausible(nearest[None])[0]),
+            "allowed": NAN
+            if self.features is None
+            else allowed(before, np.atleast_2d(nearest), self.features, self.constraints),
+            "diversity": diversity(valid),
+        }
+        return Result(row | scores, nearest)
 
 
-def cells(before: Array, after: Array, features: Features | None) -> tuple[Array, Array]:
-    """Size of the change of each cell and whether it changed, both ``(K, F)``.
+def allowed(before: Array, after: Array, features: Features, constraints: Sequence[Constraint] = ()) -> bool:
+    """Whether a change keeps to the features' roles, bounds, values, directions and steps, and to the constraints.
 
-    A discrete feature, or a one-hot group, counts 1 if it changed at a step.
+    A non-actionable feature may change, since a causal rule may have changed it.
 
     Parameters
     ----------
     before, after : array (K, D)
-    features : Features, optional
-        Continuous ones if not given.
-    """
-    moved = ~np.isclose(after, before, rtol=SAME, atol=SAME * 1e-2, equal_nan=True)
-    size = np.where(moved, np.abs(after - before), 0.0)
-    if features is None or not features.discrete.any():
-        return size, moved
-    groups = column_groups(features)
-    changed = np.stack([moved[:, group].any(1) for group in groups], axis=1)
-    total = np.stack([size[:, group].sum(1) for group in groups], axis=1)
-    return np.where(features.discrete, changed, total), changed
-
-
-def column_groups(features: Features) -> list[slice]:
-    """The columns of each feature."""
-    stops = np.cumsum([feature.n_columns for feature in features]).tolist()
-    return [slice(stop - feature.n_columns, stop) for feature, stop in zip(features, stops, strict=True)]
-
-
-def n_segments(changed: Array) -> int:
-    """How many runs of consecutive changed steps there are in ``changed (K, F)``, feature by feature."""
-    starts = np.diff(changed.astype(np.int8), axis=0, prepend=0) == 1
-    return int(starts.sum())
-
-
-def allowed(before: Array, after: Array, features: Features) -> bool:
-    """Whether the change keeps to what the features say: roles, bounds, listed values, directions, steps.
-
-    A non-actionable feature may change, since a causal rule may have changed it.
+    features : Features
+    constraints : sequence of Constraint
+        Bound to the features.
     """
     _, moved = cells(before, after, features)
     if moved[~features.step_mask(len(before))].any():
         return False
-    for i, (feature, group) in enumerate(zip(features, column_groups(features), strict=True)):
-        old, new, changed = before[:, group], after[:, group], moved[:, i]
-        if not changed.any():
-            continue
-        if feature.role == "immutable":
+    for i, (feature, group) in enumerate(zip(features, features.groups(), strict=True)):
+        changed = moved[:, i]
+        if changed.any() and not _keeps_to(feature, before[changed, group], after[changed, group]):
             return False
-        if isinstance(feature, OneHot):
-            if not (np.isin(new, (0, 1)).all() and (new.sum(1) == 1).all()):
-                return False
-            continue
-        difference = (new - old)[changed, 0]
-        rises = {"rise": True, "fall": False}.get(str(getattr(feature, "direction", None)))
-        if rises is not None and (difference < 0 if rises else difference > 0).any():
-            return False
-        values = new[changed, 0]
-        if isinstance(feature, Continuous):
-            low, high = feature.limits
-            slack = SAME * np.maximum(1.0, np.abs(values))
-            if (values < low - slack).any() or (values > high + slack).any():
-                return False
-        elif feature.choices is not None and not np.isin(values, feature.choices).all():
-            return False
-    return True
+    if not constraints:
+        return True
+    try:
+        # Without rounding, which is no change.
+        original, state = features.encode(np.stack([before, np.where(differs(before, after), after, before)]))
+    except InvalidInputError:  # a value that its feature does not list
+        return False
+    return not any(constraint.broken(state[None].copy(), original.copy())[0] for constraint in constraints)
+
+
+def _keeps_to(feature: Feature, old: Array, new: Array) -> bool:
+    """Whether changed cells of a feature ``(n, columns)`` keep to its description."""
+    if feature.role == "immutable":
+        return False
+    if isinstance(feature, OneHot):
+        return bool(np.isin(new, (0, 1)).all() and (new.sum(1) == 1).all())
+    values, difference = new[:, 0], (new - old)[:, 0]
+    direction = getattr(feature, "direction", None)
+    if (direction == "rise" and (difference < 0).any()) or (direction == "fall" and (difference > 0).any()):
+        return False
+    if isinstance(feature, Continuous):
+        low, high = feature.limits
+        slack = SAME * np.maximum(1.0, np.abs(values))
+        return bool((values >= low - slack).all() and (values <= high + slack).all())
+    return feature.choices is None or bool(np.isin(values, feature.choices).all())
 
 
 def diversity(found: Sequence[Array]) -> float:
     """Mean L1 distance between pairs; NaN of fewer than two."""
     pairs = [np.abs(a - b).sum() for i, a in enumerate(found) for b in found[:i]]
-    return float(np.mean(pairs)) if pairs else float("nan")
+    return float(np.mean(pairs)) if pairs else NAN
+
+
+def message(error: Exception) -> str:
+    """The text of an error on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -11,7 +11,7 @@ from ntdcfe import NTDCFE, Features, SearchSettings
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-from ntdcfe_plugins.compare.scores import cells, n_segments  # noqa: E402
+from ntdcfe_plugins._shared.changes import cells, n_segments  # noqa: E402
 from ntdcfe_plugins.plot import plot_counterfactual, plot_learning, plot_methods, plot_tradeoff  # noqa: E402
 
 QUICK = SearchSettings(max_rows=2000, batch_rows=50)

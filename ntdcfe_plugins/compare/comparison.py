@@ -1,0 +1,163 @@
+"""The result of a comparison: a table, a summary, and the counterfactuals behind them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe import Features
+from ntdcfe_plugins.report import comparison_html, filled, number, summary_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[Any]
+NAN = float("nan")
+
+#: Columns of the table: one row a method and instance.
+COLUMNS = (
+    "method", "instance", "status", "success", "validity", "l1", "l2", "sparsity", "features", "segments",
+    "plausible", "allowed", "diversity", "rows", "calls", "seconds", "cpu_seconds", "note",
+)  # fmt: skip
+
+
+class Cost(NamedTuple):
+    """The costs of building, and fitting, an explainer; rows and calls are NaN of one that was built before."""
+
+    rows: float
+    calls: float
+    seconds: float
+
+
+class Result(NamedTuple):
+    """One method on one instance: its row of the table, and its nearest valid counterfactual."""
+
+    row: dict[str, Any]
+    x: Array | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Explainers side by side: the result of :func:`ntdcfe_plugins.compare.compare`.
+
+    Parameters
+    ----------
+    table : list of dict
+        One a method and instance, with these keys:
+
+        - ``method``, ``instance``: the name of the explainer, and the row of `X`;
+        - ``status``: "found", "not found" (nothing returned, or nothing valid), "failed", "time limit" or
+          "already target"; ``note``: the reason;
+        - ``success``: whether one of the counterfactuals reaches the target; ``validity``: the share of them that do;
+        - ``l1``, ``l2``, ``sparsity`` (changed cells), ``features`` (changed), ``segments`` (runs of changed
+          steps): of the nearest valid one. Discrete features count 1 if changed, one-hot groups once;
+        - ``plausible``: whether it is an inlier of `reference` by the local outlier factor;
+        - ``allowed``: whether it keeps to the descriptions in `features`, and to the constraints;
+        - ``diversity``: mean L1 distance between the valid ones;
+        - ``rows``, ``calls``: the questions to the model; ``seconds``, ``cpu_seconds``.
+
+        An entry that does not apply is NaN.
+    instances : array (N, K, D) or (N, D)
+    counterfactuals : dict of (method, instance) to array or None
+        The nearest valid one of each.
+    fits : dict of method to Cost
+        The costs of building the explainers.
+    target : str
+    features : Features, optional
+    """
+
+    table: list[dict[str, Any]] = field(repr=False)
+    instances: Array = field(repr=False)
+    counterfactuals: dict[tuple[str, int], Array | None] = field(repr=False)
+    fits: dict[str, Cost]
+    target: str
+    features: Features | None = field(default=None, repr=False)
+
+    @property
+    def methods(self) -> list[str]:
+        """The names, in order."""
+        return list(dict.fromkeys(row["method"] for row in self.table))
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One row a method: shares in percent, means of the rest.
+
+        Distances and counts of changes are means over successes, so that they can be compared between methods of
+        equal success. Costs are means over all instances.
+        """
+        return [self._summary_of(method) for method in self.methods]
+
+    def _summary_of(self, method: str) -> dict[str, Any]:
+        rows = [row for row in self.table if row["method"] == method and row["status"] != "already target"]
+        good = [row for row in rows if row["success"]]
+
+        def mean(name: str, over: list[dict[str, Any]], factor: float = 1.0) -> float:
+            values = np.array([row[name] for row in over], dtype=float)
+            return factor * float(values[~np.isnan(values)].mean()) if (~np.isnan(values)).any() else NAN
+
+        fit = self.fits.get(method, Cost(NAN, NAN, NAN))
+        return {
+            "method": method,
+            "n": len(rows),
+            "success %": mean("success", rows, 100),
+            "validity %": mean("validity", rows, 100),
+            **{name: mean(name, good) for name in ("l1", "l2", "sparsity", "features", "segments")},
+            **{f"{name} %": mean(name, good, 100) for name in ("plausible", "allowed")},
+            "diversity": mean("diversity", good),
+            **{name: mean(name, rows) for name in ("rows", "calls", "seconds")},
+            "fit seconds": fit.seconds,
+            "fit rows": fit.rows,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame; needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table, columns=list(COLUMNS))
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table."""
+        with Path(path).open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            writer.writerows(self.table)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """The summary as a Markdown table, written to `path` if given; columns without an entry are left out."""
+        summary = self.summary()
+        shown = filled(summary)
+        out = io.StringIO()
+        out.write("| " + " | ".join(shown) + " |\n" + "| --- " * len(shown) + "|\n")
+        for row in summary:
+            out.write("| " + " | ".join(number(row[name]).replace("|", "\\|") for name in shown) + " |\n")
+        if path is not None:
+            Path(path).write_text(out.getvalue(), encoding="utf-8")
+        return out.getvalue()
+
+    def to_html(self, path: str | Path, title: str = "Counterfactual explainers side by side") -> None:
+        """Write one page with tables and pictures that needs no network and no scripts; needs matplotlib."""
+        Path(path).write_text(comparison_html(self, title), encoding="utf-8")
+
+    def plot(self, **options: Any) -> Any:
+        """Proximity against sparsity, see :func:`ntdcfe_plugins.plot.plot_tradeoff`; needs matplotlib."""
+        from ntdcfe_plugins.plot import plot_tradeoff
+
+        return plot_tradeoff(self.table, **options)
+
+    def plot_instance(self, instance: int, **options: Any) -> Any:
+        """One instance as each method changes it, see :func:`ntdcfe_plugins.plot.plot_methods`."""
+        from ntdcfe_plugins.plot import plot_methods
+
+        found = {method: self.counterfactuals.get((method, instance)) for method in self.methods}
+        return plot_methods(self.instances[instance], found, self.features, **options)
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)

@@ -1,6 +1,6 @@
 """Pictures of counterfactuals, after the paper's figures. Needs matplotlib (extra ``plot``).
 
-Every picture reads without colour: line styles, markers and shading carry what colour carries.
+Every picture can be read without colour: line styles, markers and shading show the same as the colours do.
 """
 
 from __future__ import annotations
@@ -16,25 +16,34 @@ from ntdcfe import Continuous, Counterfactual, Feature, Features, InvalidInputEr
 from ntdcfe.problem.space import stand_ins
 from ntdcfe.problem.units import units_of
 from ntdcfe_plugins._shared.changes import cells
+from ntdcfe_plugins._shared.drawing import (
+    COLOURS,
+    MARKERS,
+    STYLES,
+    draw_lanes,
+    draw_points,
+    lane_label,
+    lane_scales,
+    line_look,
+    plain_ticks,
+    pyplot,
+    shade_steps,
+    tidy,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, safe for colour-blind readers; with the styles also safe in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (1.2, 1.2)))
-MARKERS = "osD^vP*X<>hp"
 # More lanes than this are too thin to read.
 MOST_FEATURES = 6
 
 
 def plot_counterfactual(cf: Counterfactual, title: str | None = None, max_features: int = MOST_FEATURES) -> Figure:
-    """What changed: four panels for a series, as in the paper, or one for static data.
+    """The changes: four panels for a series, as in the paper, or one for static data.
 
-    A series shows the original, the counterfactual, and the changed features of both, with the
-    changed spans shaded; each changed feature has a lane in its own scale. Static data shows, feature
-    by feature, where it was and where it goes.
+    For a series the panels have the original, the counterfactual, and the changed features of both, with the
+    changed spans shaded; each changed feature has a lane in its own scale. For static data the panel has the
+    value of each changed feature before and after.
 
     Parameters
     ----------
@@ -71,7 +80,7 @@ def _four_panels(
     max_features: int,
     title: str,
 ) -> Figure:
-    plt = _pyplot()
+    plt = pyplot()
     detail = changed[:max_features]
     lanes = max(len(detail), 1)
     figure, axes = plt.subplots(
@@ -83,16 +92,16 @@ def _four_panels(
     for axis, values in zip(axes[0], (before, after), strict=True):
         axis.plot(values[:, quiet], color="0.75", linewidth=0.7, zorder=1)
         for rank, i in enumerate(detail):
-            axis.plot(values[:, i], label=cf.features.names[i], zorder=3, **_look(rank))
-        _shade(axis, spans)
-        _tidy(axis)
+            axis.plot(values[:, i], label=cf.features.names[i], zorder=3, **line_look(rank))
+        shade_steps(axis, spans)
+        tidy(axis)
     axes[0, 0].set_title(f"original: the model says {_show(cf.present)}", fontsize=10)
     axes[0, 1].set_title(f"counterfactual: the model says {_show(cf.prediction)}", fontsize=10)
     axes[0, 0].set_ylabel("value, all features")
-    scales = _lane_scales((before, after), detail)
-    _lanes(axes[1, 0], before, None, spans, detail, scales)
-    _lanes(axes[1, 1], after, before, spans, detail, scales)
-    axes[1, 0].set_yticks(-np.arange(len(detail)), [_lane_label(cf.features.names[i], scales[i]) for i in detail])
+    scales = lane_scales((before, after), detail)
+    draw_lanes(axes[1, 0], before, None, spans, detail, scales)
+    draw_lanes(axes[1, 1], after, before, spans, detail, scales)
+    axes[1, 0].set_yticks(-np.arange(len(detail)), [lane_label(cf.features.names[i], scales[i]) for i in detail])
     some = f"; the largest {len(detail)}" if len(detail) < len(changed) else ""
     axes[1, 0].set_title(f"changed features, before ({len(changed)} of {before.shape[1]}{some})", fontsize=10)
     axes[1, 1].set_title("changed features, after (grey: before)", fontsize=10)
@@ -107,41 +116,6 @@ def _differs(before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.bool_]:
     return (before != after) & ~np.isnan(before)
 
 
-def _lane_scales(series: Sequence[NDArray[Any]], shown: NDArray[np.intp]) -> dict[int, tuple[float, float]]:
-    """Least and greatest value of each shown column over all the series ``(K, F)``."""
-    return {int(i): (min(np.nanmin(s[:, i]) for s in series), max(np.nanmax(s[:, i]) for s in series)) for i in shown}
-
-
-def _lane_label(name: str, scale: tuple[float, float]) -> str:
-    return f"{textwrap.shorten(name, 28, placeholder='…')}\n[{scale[0]:.3g}, {scale[1]:.3g}]"
-
-
-def _lanes(
-    axis: Axes,
-    values: NDArray[Any],
-    before: NDArray[Any] | None,
-    changed: NDArray[np.bool_],
-    shown: NDArray[np.intp],
-    scales: Mapping[int, tuple[float, float]],
-) -> None:
-    """A lane a shown feature, each in its own scale, its changed spans shaded."""
-    for lane, i in enumerate(shown):
-        low, high = scales[int(i)]
-        span = (high - low) or 1.0
-
-        def at(column: NDArray[Any], low: float = low, span: float = span, lane: int = lane) -> NDArray[Any]:
-            return (column - low) / span * 0.8 - 0.4 - lane
-
-        for first, stop in _runs(changed[:, i]):
-            axis.fill_between([first - 0.5, stop - 0.5], -0.47 - lane, 0.47 - lane, color="0.86", linewidth=0, zorder=0)
-        if before is not None:
-            axis.plot(at(before[:, i]), color="0.5", linewidth=0.9, linestyle=(0, (1.2, 1)), zorder=2)
-        axis.plot(at(values[:, i]), zorder=3, **{**_look(lane), "linestyle": "-", "linewidth": 1.3})
-    axis.set_ylim(-max(len(shown), 1) + 0.45, 0.55)
-    axis.set_yticks([])
-    _tidy(axis)
-
-
 def _static(
     cf: Counterfactual,
     before: NDArray[Any],
@@ -150,8 +124,8 @@ def _static(
     max_features: int,
     title: str,
 ) -> Figure:
-    """A track a changed feature: where it was, where it goes, and what else it could be."""
-    plt = _pyplot()
+    """One track for each changed feature: its value before and after, and the other values that it could take."""
+    plt = pyplot()
     shown = changed[: max(max_features, 12)]
     figure, axis = plt.subplots(figsize=(7, 1.3 + 0.62 * max(len(shown), 1)), layout="constrained")
     for row, i in enumerate(shown):
@@ -189,7 +163,7 @@ def _static(
 
 
 def _track(feature: Feature, old: float, new: float) -> tuple[float, float]:
-    """From where to where the track of a number goes: its bounds if they are near enough, else around the change."""
+    """The ends of the track of a number: its bounds if they are near enough, else some way around the change."""
     reach = 1.5 * abs(new - old)
     low, high = min(old, new) - reach, max(old, new) + reach
     if isinstance(feature, Continuous):
@@ -213,7 +187,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     """
     if not cf.history:
         raise InvalidInputError(f"there is nothing to draw: the search has no history ({cf.status}).")
-    plt = _pyplot()
+    plt = pyplot()
     rows = [update.rows for update in cf.history]
     share = [100 * update.success_share for update in cf.history]
     best = [update.best_proximity for update in cf.history]
@@ -229,13 +203,13 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
                      label="answer")  # fmt: skip
     if np.isfinite(best).any():
         axes[1].set_yscale("log")
-        _plain_ticks(axes[1].yaxis)
+        plain_ticks(axes[1].yaxis)
         axes[1].legend(fontsize=9, frameon=False)
     axes[1].set(ylabel="best proximity (L1)", title="best counterfactual so far (by its cost)")
     for axis in axes:
         axis.set_xlabel("rows sent to the model")
         axis.title.set_fontsize(10)
-        _tidy(axis)
+        tidy(axis)
         axis.margins(x=0.04)
     if title:
         figure.suptitle(title, fontsize=11)
@@ -248,7 +222,7 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
     Parameters
     ----------
     table : sequence of mappings
-        One a method and instance, with ``method``, ``success``, ``l1`` and ``sparsity``, such as
+        One for each method and instance, with ``method``, ``success``, ``l1`` and ``sparsity``, such as
         the rows of :func:`ntdcfe_plugins.compare.compare`.
     title : str, optional
 
@@ -257,7 +231,7 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
     Small points are instances, large ones the means of a method over its successes. A hollow mean
     stands for a method that failed on some of them, so its mean is over the easier ones.
     """
-    plt = _pyplot()
+    plt = pyplot()
     methods = list(dict.fromkeys(row["method"] for row in table))
     figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     for rank, method in enumerate(methods):
@@ -283,10 +257,10 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
         title="method (success)", fontsize=9, title_fontsize=9, loc="outside right center", frameon=False,
         markerscale=0.75, alignment="left",
     )  # fmt: skip
-    _plain_ticks(axis.xaxis, axis.yaxis)
+    plain_ticks(axis.xaxis, axis.yaxis)
     if title:
         axis.set_title(title, fontsize=11)
-    _tidy(axis)
+    tidy(axis)
     axis.margins(0.06)
     axis.grid(True, which="minor", color="0.95", linewidth=0.5)
     return figure
@@ -299,7 +273,7 @@ def plot_methods(
     title: str | None = None,
     max_features: int = MOST_FEATURES,
 ) -> Figure:
-    """One instance as several methods would change it, a panel each, with the same lanes and scales.
+    """One instance as several methods change it: one panel for each method, with the same lanes and scales.
 
     Parameters
     ----------
@@ -312,7 +286,7 @@ def plot_methods(
     max_features : int
         Most columns drawn: those that most methods change, then those that change most.
     """
-    plt = _pyplot()
+    plt = pyplot()
     before = np.atleast_2d(np.asarray(original, dtype=float))
     after = {name: None if x is None else np.atleast_2d(np.asarray(x, float)) for name, x in counterfactuals.items()}
     found = [x for x in after.values() if x is not None]
@@ -323,14 +297,14 @@ def plot_methods(
     moved = sum((np.nansum(np.abs(x - before), 0) for x in found), np.zeros(before.shape[1]))
     moved /= np.where(spread, spread, 1.0)
     shown = np.sort(np.lexsort((-moved, -votes))[: min(max_features, max(np.count_nonzero(votes), 1))])
-    scales = _lane_scales([before, *found], shown)
+    scales = lane_scales([before, *found], shown)
     columns = min(len(after), 3)
     lines = -(-len(after) // columns)
     figure, axes = plt.subplots(
         lines, columns, figsize=(3.4 * columns + 0.8, lines * (0.9 + 0.42 * len(shown))), sharex=True, sharey=True,
         squeeze=False, layout="constrained",
     )  # fmt: skip
-    draw = _points if np.ndim(original) == 1 else _lanes
+    draw = draw_points if np.ndim(original) == 1 else draw_lanes
     for axis, (method, x) in zip(axes.flat, after.items(), strict=False):
         if x is None:
             axis.set_title(f"{method}\nnone found", fontsize=10, color="0.35")
@@ -342,7 +316,7 @@ def plot_methods(
     for axis in axes.flat[len(after) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
-        axis.set_yticks(-np.arange(len(shown)), [_lane_label(names[i], scales[i]) for i in shown])
+        axis.set_yticks(-np.arange(len(shown)), [lane_label(names[i], scales[i]) for i in shown])
     if np.ndim(original) == 2:
         for axis in axes[-1]:
             axis.set_xlabel("time step")
@@ -353,50 +327,8 @@ def plot_methods(
     return figure
 
 
-def _points(
-    axis: Axes,
-    values: NDArray[Any],
-    before: NDArray[Any] | None,
-    changed: NDArray[np.bool_],
-    shown: NDArray[np.intp],
-    scales: Mapping[int, tuple[float, float]],
-) -> None:
-    """A lane a shown column of a static row: where it was and where it goes."""
-    old = values if before is None else before
-    for lane, i in enumerate(shown):
-        low, high = scales[int(i)]
-        start, end = ((v[0, i] - low) / ((high - low) or 1.0) for v in (old, values))
-        axis.plot([start, end], [-lane, -lane], color=COLOURS[0], linewidth=1.8, zorder=2)
-        axis.plot(start, -lane, marker="o", markerfacecolor="white", color="0.25", markersize=6, zorder=3)
-        if changed[0, i]:
-            axis.plot(end, -lane, marker="D", color=COLOURS[0], markersize=6, zorder=4)
-    axis.set(ylim=(-max(len(shown), 1) + 0.45, 0.55), yticks=[], xlim=(-0.1, 1.1), xticks=[])
-    _tidy(axis)
-
-
-def _shade(axis: Axes, changed: NDArray[np.bool_]) -> None:
-    """Shade the steps where any feature changes."""
-    for first, stop in _runs(changed.any(1)):
-        axis.axvspan(first - 0.5, stop - 0.5, color="0.88", linewidth=0, zorder=0)
-
-
-def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First step and the step behind the last of each run of True."""
-    edges = np.diff(np.pad(mask, 1).astype(np.int8))
-    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
-
-
-def _look(rank: int) -> dict[str, Any]:
-    # Styles and colours turn at different rates, so that pairs of them stay distinct.
-    return {
-        "color": COLOURS[rank % len(COLOURS)],
-        "linestyle": STYLES[rank % len(STYLES)],
-        "linewidth": 1.7,
-    }
-
-
 def _column_names(n: int, features: Features | None) -> list[str]:
-    """A name a column of the model; one-hot columns carry their category."""
+    """One name for each column of the model; those of one-hot columns include the category."""
     if features is None:
         return [f"feature {i}" for i in range(n)]
     return [
@@ -406,31 +338,7 @@ def _column_names(n: int, features: Features | None) -> list[str]:
     ]
 
 
-def _tidy(axis: Axes) -> None:
-    axis.grid(True, color="0.9", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.tick_params(labelsize=9)
-    axis.margins(x=0.01)
-
-
-def _plain_ticks(*axes: Any) -> None:
-    """Plain numbers at 1, 2 and 5 of each decade of logarithmic axes."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for axis in axes:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
 def _show(outcome: Any) -> str:
     return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise ImportError("pictures need matplotlib: pip install 'ntdcfe-plugins[plot]'") from missing
-    return plt

@@ -1,6 +1,6 @@
-"""Results as HTML: what a notebook shows of a counterfactual, and the report of a comparison.
+"""Results as HTML: a counterfactual in a notebook, and the report of a comparison.
 
-Everything that is not ours, such as names of features, labels and errors, is escaped.
+All text from outside, such as names of features, labels and errors, is escaped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width
 
 
 def counterfactual_html(cf: Counterfactual) -> str:
-    """A counterfactual as an HTML fragment: its changes and what it cost.
+    """A counterfactual as an HTML fragment: its changes and its costs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _steps(first: int, last: int) -> str:
 
 
 def number(value: Any) -> str:
-    """A cell of a table as a person would write it; ``-`` where there is none."""
+    """A cell of a table as a person would write it; ``-`` for NaN."""
     if isinstance(value, float):
         return "-" if value != value else f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return _show(value)
@@ -136,12 +136,12 @@ def summary_html(comparison: Comparison) -> str:
     return (
         f"<div class='wide'>{table_html(shown, cells)}</div>"
         "<p class='note'>Distances and changes are means over successes, costs over all instances; "
-        "- where it does not apply or is not known.</p>"
+        "- stands for a number that does not apply or is not known.</p>"
     )
 
 
 def _telling(comparison: Comparison, most: int = 2) -> list[int]:
-    """The first of the instances for which most methods have a counterfactual."""
+    """The instances for which the most methods have a counterfactual, in order."""
     count = {
         i: sum(comparison.counterfactuals.get((method, i)) is not None for method in comparison.methods)
         for i in range(len(comparison.instances))

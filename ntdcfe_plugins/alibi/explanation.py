@@ -65,7 +65,7 @@ def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Predictio
 def data_of(
     X: NDArray[Any], first: Prediction, goals: Sequence[Goal], found: Sequence[Counterfactual], entries: Entries
 ) -> dict[str, Any]:
-    """alibi's keys and ours, with one entry an instance."""
+    """The data of an explanation, with alibi's keys and further ones, and one entry an instance."""
     best = [some[0] if cf.found else None for some, cf in zip(entries, found, strict=True)]
     wanted = [cf.target if goal.label is None else goal.label for goal, cf in zip(goals, found, strict=True)]
     uniform = len(set(map(type, wanted))) == 1

@@ -1,4 +1,4 @@
-"""How each kind of explainer is called, told by what it offers: none of their packages is imported."""
+"""How each kind of explainer is called. The kind follows from its methods: no package of theirs is imported."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from ntdcfe import NTDCFE, Counterfactual, InvalidInputError, Target
 
 Array = NDArray[Any]
 
+# Stands for an open end of an interval, where an explainer takes finite numbers only.
+LARGEST = 1e300
+
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of an explainer about one instance.
+    """The question about one instance, for any explainer.
 
     Parameters
     ----------
     x : array (K, D), or (D,)
     target : Target
     label : object
-        One class that satisfies the target, None if there is none (regression).
+        One class that reaches the target, None if there is none (regression).
     class_index : int, optional
         Its column among the probabilities.
     n : int
@@ -42,10 +45,17 @@ class Question:
     max_seconds: float | None
 
     def need_class(self) -> int:
-        """The column of the wanted class; raises if the target is none."""
+        """The column of the wanted class; raises if the target is no class."""
         if self.class_index is None:
             raise InvalidInputError(f"this explainer takes a class as its target, not {self.target}.")
         return self.class_index
+
+    def need_interval(self) -> list[float]:
+        """The ends of the wanted interval, as finite numbers; raises if the target is no interval."""
+        ends = [getattr(self.target, name, None) for name in ("lower", "upper")]
+        if None in ends:
+            raise InvalidInputError(f"this explainer takes an interval as its target, not {self.target}.")
+        return np.clip(np.array(ends, float), -LARGEST, LARGEST).tolist()
 
 
 Call = Callable[[Question], Sequence[Array]]
@@ -54,12 +64,12 @@ Counting = Callable[[Callable[[Array], Any]], Callable[[Array], Any]]
 
 @dataclass(frozen=True)
 class Flat:
-    """Marks an explainer of flat rows: it gets a series ``(K, D)`` as ``(K * D,)``, step by step.
+    """An explainer of flat rows: it gets a series ``(K, D)`` as ``(K * D,)``, step by step.
 
     Parameters
     ----------
     explainer : object
-        Whatever :func:`ntdcfe_plugins.compare.compare` takes.
+        An explainer or a factory, see :func:`ntdcfe_plugins.compare.compare`.
     """
 
     explainer: Any
@@ -79,15 +89,15 @@ def is_factory(explainer: Any) -> bool:
 
 
 def calling(explainer: Any, counting: Counting | None, classes: Array | None) -> Call:
-    """The one face of any explainer: a question in, counterfactuals out (valid or not, possibly none).
+    """A function for any explainer: from a question to counterfactuals (valid or not, possibly none).
 
     Parameters
     ----------
     explainer : object
     counting : callable, optional
-        Puts the counter around the model of our own engine, if it was not built with the counted one.
+        Puts the counter around the model of an :class:`ntdcfe.NTDCFE` that was not built with the counted model.
     classes : array (C,), optional
-        Labels of the model's probability columns, for our own engine if it was not told.
+        Labels of the model's probability columns, for an :class:`ntdcfe.NTDCFE` without them.
     """
     if isinstance(explainer, Flat):
         inner = calling(explainer.explainer, counting, classes)
@@ -107,16 +117,16 @@ def calling(explainer: Any, counting: Counting | None, classes: Array | None) ->
 
 
 def _engine(explainer: NTDCFE, counting: Counting | None, classes: Array | None) -> Call:
-    ours = copy.copy(explainer)
+    engine = copy.copy(explainer)
     if counting is not None:
-        ours.predict = counting(explainer.predict)
-    if ours.classes is None:
-        ours.classes = classes
-    return lambda q: _arrays(ours.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
+        engine.predict = counting(explainer.predict)
+    if engine.classes is None:
+        engine.classes = classes
+    return lambda q: _arrays(engine.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
 
 
 def _alibi(explainer: Any) -> Call:
-    """alibi: ``explain(X (1, ...))`` with the wanted class under the name that this explainer has for it."""
+    """alibi: ``explain(X (1, ...))``, with the wanted class as `Y_t` or `target_class`."""
     takes = inspect.signature(explainer.explain).parameters
 
     def call(q: Question) -> Sequence[Array]:
@@ -148,13 +158,13 @@ def _dice(explainer: Any) -> Call:
         row = {name: f"{value:g}" if name in categorical else value for name, value in values.items()}
         goal: dict[str, Any] = {}
         if q.target.regression:
-            goal["desired_range"] = [max(q.target.lower, -1e300), min(q.target.upper, 1e300)]  # type: ignore[attr-defined]
+            goal["desired_range"] = q.need_interval()
         else:
             goal["desired_class"] = q.need_class()
         try:
             result = explainer.generate_counterfactuals(pd.DataFrame([row]), total_CFs=q.n, verbose=False, **goal)
         except Exception as error:
-            # DiCE's way to say that it found none; its class lives in a package we do not import.
+            # DiCE's exception for a search without a result, whose class is in a package that is not imported here.
             if type(error).__name__ == "UserConfigValidationException" and "No counterfactuals" in str(error):
                 return []
             raise
@@ -177,7 +187,7 @@ def _tscf(explainer: Any) -> Call:
 
 
 def _arrays(answer: Any, n: int) -> Sequence[Array]:
-    """Counterfactuals in whatever an explainer or a function returned."""
+    """Counterfactuals from the result of an explainer or a function."""
     if answer is None:
         return []
     if isinstance(answer, Counterfactual):

@@ -1,4 +1,4 @@
-"""The model that all explainers of a comparison ask: it counts, and stops them when their time is up."""
+"""The model that all explainers of a comparison ask: it counts rows and calls, and ends them at the time limit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Array = NDArray[Any]
 
 
 class TimeLimitError(BaseException):
-    """Raised by the counted model past the limit; no ``Exception``, so that no explainer swallows it."""
+    """Raised by the counted model after the time limit; no ``Exception``, so that no explainer catches it."""
 
 
 class CountedModel:
-    """The model that every explainer is given: it counts what it is asked.
+    """The model that every explainer is given: it counts the rows and calls of their questions.
 
-    Called as the model itself; also has ``predict`` (labels), ``predict_proba`` and ``classes_`` for those
-    who want a scikit-learn classifier, and :attr:`channels_first` for those who put features before
+    Called as the model itself; also has ``predict`` (labels), ``predict_proba`` and ``classes_`` for explainers
+    of scikit-learn classifiers, and :attr:`channels_first` for explainers whose series have features before
     time. Takes rows in the shape of the data, flat rows, and frames of flat rows.
 
     Parameters
@@ -53,7 +53,7 @@ class CountedModel:
         self.deadline = float("inf")
 
     def __call__(self, rows: Any) -> Any:
-        """What the model says of rows ``(n, *shape)`` or ``(n, prod(shape))``."""
+        """The model's answer to rows ``(n, *shape)`` or ``(n, prod(shape))``."""
         return self._predictor.predict(self._counted(rows))
 
     def predict(self, rows: Any) -> Array:
@@ -61,22 +61,22 @@ class CountedModel:
         return self.understood(self._counted(rows)).outcomes
 
     def predict_proba(self, rows: Any) -> Array:
-        """Probabilities ``(n, C)``; certainty of the label where the model gives labels only."""
+        """Probabilities ``(n, C)``; 1 for the label where the model gives labels only."""
         return self.probabilities(self.understood(self._counted(rows)))
 
     def probabilities(self, prediction: Prediction) -> Array:
-        """Those of a prediction, or certainty of its labels."""
+        """The probabilities ``(n, C)`` of a prediction; 1 for its labels where it has none."""
         if prediction.probabilities is not None:
             return prediction.probabilities
         return np.asarray(np.asarray(prediction.outcomes)[:, None] == self.classes_, dtype=float)
 
     def understood(self, rows: Array) -> Prediction:
-        """What the model says of rows ``(n, *shape)``, not counted."""
+        """The prediction of rows ``(n, *shape)``, not counted."""
         return self._predictor(rows)
 
     @property
     def classes_(self) -> Array:
-        """The labels; known for probabilities once the model was asked."""
+        """The labels; of a model of probabilities they are known after its first answer."""
         if self._predictor.classes is None:
             raise InvalidInputError("the model returns labels only: say which there are (classes=[...]).")
         return self._predictor.classes
@@ -96,7 +96,7 @@ class CountedModel:
         return ChannelsFirst(self)
 
     def around(self, predict: Callable[[Array], Any]) -> Callable[[Array], Any]:
-        """Another form of the same model, counted here, too."""
+        """Another form of the same model, whose questions are counted here."""
 
         def counted(rows: Array) -> Any:
             self._count(len(rows))
@@ -123,7 +123,7 @@ class ChannelsFirst:
     model: CountedModel
 
     def __call__(self, rows: Any) -> Any:
-        """What the model says."""
+        """The model's answer to rows ``(n, D, K)``."""
         return self.model(self._swapped(rows))
 
     def predict(self, rows: Any) -> Array:

@@ -1,7 +1,7 @@
-"""sktime's containers of series: what is in them, and copies of them with other values.
+"""sktime's containers of series: their values, and copies of them with other values.
 
-The engine works on arrays ``(K, D)``; a user's ids, timestamps, column names and types live in the
-container. So values are read once, and changed ones are written into a copy of the container itself.
+The engine works on arrays ``(K, D)``; a user's ids, timestamps, column names and types are in the
+container. So values are read once, and changed values are written into a copy of the container itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Panel(ABC):
     index : pandas.Index
         Of the instances.
     alike : bool
-        Whether its instances differ in their values only, so that one call can ask about several.
+        Whether its instances differ in their values only, so that one call to the model can have several of them.
     """
 
     alike = False
@@ -80,11 +80,11 @@ class Panel(ABC):
 
     @abstractmethod
     def filled(self, series: Sequence[Series]) -> Any:
-        """A copy of the container with these series; cells that are as before are not touched."""
+        """A copy of the container with these series; cells whose values are the same are not written."""
 
     @abstractmethod
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
-        """A container like this one of n instances with values ``(n, K, D)``, all else as in instance `i`."""
+        """A container of n instances with values ``(n, K, D)``, in all other respects like instance `i`."""
 
 
 class Numpy3D(Panel):
@@ -152,7 +152,7 @@ class MultiIndexed(Panel):
     """``pd-multiindex``: a DataFrame with rows (instance, time)."""
 
     def __init__(self, X: pd.DataFrame) -> None:
-        # Rows of an instance, wherever they stand.
+        # The rows of an instance need not be adjacent.
         codes, instances = pd.factorize(X.index.get_level_values(0))
         self._rows = [np.flatnonzero(codes == i) for i in range(len(instances))]
         super().__init__(X, X.columns, X.dtypes, instances)
@@ -233,7 +233,7 @@ class FrameList(Panel):
 
 
 def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
-    """The panel in a container, and how to get from a panel like it back to what the user gave.
+    """The panel of a container, and a function from a container of that kind back to the form that the user gave.
 
     Parameters
     ----------

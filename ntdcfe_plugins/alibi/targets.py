@@ -45,9 +45,10 @@ class Targets:
         """Raise if a target is wrong whatever the instance is."""
         if self.target_proba is not None and not (isinstance(self.target_proba, Real) and 0 < self.target_proba <= 1):
             raise InvalidInputError(f"target_proba must be above 0 and up to 1, got {self.target_proba!r}.")
-        if self.target_proba is not None and self.given:
+        if self.given and (self.target_proba is not None or self.target_interval is not None):
             raise InvalidInputError(
-                "target_proba must be left out beside a Target: target.confident(...) says the same of the Target."
+                "target_proba and target_interval must be left out beside a Target: target.confident(...) and "
+                "Target.interval(...) mean the same."
             )
         if self.target_interval is not None:
             given = self.target_interval

@@ -23,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import ntdcfe  # noqa: E402
-from ntdcfe import Causal, SearchSettings  # noqa: E402
+from ntdcfe import Causal, Constraint, Counterfactual, SearchSettings, Target  # noqa: E402
 from ntdcfe_plugins.alibi import NTDCFE  # noqa: E402
 
 ROWS = 600
@@ -335,7 +335,7 @@ def test_a_failed_search_says_so_and_keeps_its_near_miss_apart():
     cf = explanation.cf["X"]
     assert cf.shape == X.shape
     assert cf.mask.tolist() == [[True, True], [False, False]]
-    assert np.isnan(cf.data[0]).all()  # whoever overlooks the mask meets NaN, not a number
+    assert np.isnan(cf.data[0]).all()  # a reader that ignores the mask gets NaN, not a number
     assert (explanation.cf["class"] == explanation.target).tolist() == [[None], [True]]
     miss = explanation.near_miss[0]
     assert miss["X"].shape == (1, 2)
@@ -408,7 +408,7 @@ def test_one_target_an_instance(iris):
     assert words.cf["class"].tolist() == [["same"]]
 
 
-def test_company_in_a_batch_changes_nothing_and_shares_calls(iris):
+def test_an_instance_is_the_same_alone_and_in_a_batch_which_shares_calls(iris):
     X, _, model = iris
     recorder = Recorder(model.predict_proba)
     together = NTDCFE(recorder, max_rows=ROWS, seed=5).explain(X[[0, 60, 140]])
@@ -626,3 +626,109 @@ def test_one_feature_limits_another():
         assert part <= whole
     with pytest.raises(ValueError, match="Causal, AtMost or another Constraint"):
         NTDCFE(predictor, feature_names=["part", "whole"], constraints=["part"])
+
+
+# Targets and constraints of the engine.
+
+
+def test_targets_of_the_engine(iris):
+    X, _, model = iris
+    sure = NTDCFE(model.predict_proba, Target.label(2).confident(0.8), max_rows=ROWS).explain(X[[0, 60]])
+    assert sure.success == [True, True]
+    assert (model.predict_proba(sure.cf["X"])[:, 2] >= 0.8).all()
+    assert sure.target.tolist() == [["2 with a probability of at least 0.8"]] * 2
+    assert strictly(sure.to_json())["meta"]["params"]["target_class"] == "Target.label(2).confident(0.8)"
+    each = NTDCFE(model.predict_proba, [Target.label(1), Target.other()], max_rows=ROWS).explain(X[[0, 60]])
+    assert each.cf["class"][0, 0] == 1
+    assert each.cf["class"][1, 0] != 1
+    values = NTDCFE(lambda rows: rows.sum(1), Target.interval(20, 21), max_rows=ROWS).explain(X[:1])
+    assert 20 <= values.cf["class"].item() <= 21
+
+
+def test_targets_of_the_engine_that_do_not_fit(iris):
+    X, _, model = iris
+    with pytest.raises(ValueError, match="2 instances, 1 targets"):
+        NTDCFE(model.predict_proba, [Target.label(1)]).explain(X[:2])
+    with pytest.raises(ValueError, match="must be left out beside a Target"):
+        NTDCFE(model.predict_proba, Target.label(1), target_proba=0.9)
+    with pytest.raises(ValueError, match="must be left out beside a Target"):
+        NTDCFE(model.predict, Target.label(1), target_interval=(0, 1))
+    with pytest.raises(ValueError, match="output must be 'values'"):
+        NTDCFE(model.predict_proba, Target.interval(0, 1), output="labels")
+    with pytest.raises(ValueError, match="or Targets"):
+        NTDCFE(model.predict_proba, [Target.label(1), 2]).explain(X[:2])
+
+
+class Unchanged(Constraint):
+    """A feature, by any of its keys, does not change."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def bind(self, features):
+        return Unchanged(features.index(self.key))
+
+    def broken(self, x, original):
+        return (x[..., self.key] != original[:, self.key]).any(1)
+
+
+@pytest.mark.parametrize("key", ["job", 4, -1])
+def test_any_constraint_names_features_by_name_or_column(key):
+    recorder = Recorder(lambda X: likes_owners_with_job_7(X[:, 1:4].argmax(1), X[:, 4], X[:, 0]))
+    explainer = NTDCFE(
+        recorder,
+        feature_names=["income", "home", "job"],
+        category_map={1: ADULT["home"], 4: ADULT["job"]},
+        ohe=[1],
+        constraints=[Unchanged(key)],
+        feature_range={"income": (0, 200)},
+        max_rows=ROWS,
+    )
+    explanation = explainer.explain(np.array([[20.0, 1, 0, 0, 2]]))
+    assert explanation.success == [True]
+    assert (recorder.seen[:, 4] == 2).all()
+    assert (recorder.seen[:, 1:4] != [1, 0, 0]).any()
+
+
+def test_a_result_with_categories_comes_back_from_plain_json(monkeypatch):
+    kept = []
+    search = ntdcfe.NTDCFE.explain_batch
+    monkeypatch.setattr(ntdcfe.NTDCFE, "explain_batch", lambda *a, **k: kept.extend(found := search(*a, **k)) or found)
+    explainer = NTDCFE(
+        lambda X: likes_owners_with_job_7(X[:, 1:4].argmax(1), X[:, 4], X[:, 0]),
+        feature_names=["income", "home", "job"],
+        category_map={1: ADULT["home"], 4: ADULT["job"]},
+        ohe=[1],
+        immutable_features=["income"],
+        max_rows=ROWS,
+    )
+    explainer.explain(np.array([[20.0, 1, 0, 0, 2]]))
+    (cf,) = kept
+    again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict())))
+    assert str(again) == str(cf)
+    assert "from job 2 to job 7" in str(again)
+    np.testing.assert_array_equal(again.x, cf.x)
+
+
+def test_the_adapter_s_own_questions_are_tried_again_and_counted(iris):
+    X, _, model = iris
+
+    def flaky(rows):
+        if recorder.calls == 1:
+            raise ConnectionError("try again")
+        return model.predict_proba(rows)
+
+    recorder = Recorder(flaky)
+    settings = SearchSettings(max_rows=300, max_batch_size=1, retries=1, retry_wait=0.0)
+    explanation = NTDCFE(recorder, settings=settings).explain(X[:1], num_samples=2)
+    assert explanation.success == [True]
+    assert explanation.calls == [recorder.calls]
+    assert explanation.rows == [len(recorder.seen) - 1]  # without the row that failed
+
+
+def test_rows_given_with_the_call_include_the_adapter_s_own(iris):
+    X, _, model = iris
+    recorder = Recorder(model.predict_proba)
+    explanation = NTDCFE(recorder).explain(X[:1], max_rows=150)
+    assert explanation.rows == [len(recorder.seen)]
+    assert len(recorder.seen) <= 150

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings, Target
+from ntdcfe import NTDCFE, AtMost, Causal, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe_plugins.compare import CountedModel, Flat, compare
 
 QUICK = SearchSettings(max_rows=500, batch_rows=25)
@@ -106,6 +106,23 @@ def test_directions_and_steps_are_rules_too():
     last = Features.continuous(3, actionable_steps=slice(1, None))
     assert one(lifted, features=last)["allowed"] is False
     assert one(lifted, features=Features.continuous(3))["allowed"] is True
+
+
+def test_constraints_are_rules_too():
+    assert one(lifted, constraints=[AtMost(1, 0)])["allowed"] is True
+    assert one(lifted, constraints=[AtMost(0, 1)])["allowed"] is False
+    named = Features.continuous(3, ["a", "b", "c"])
+    assert one(lifted, constraints=[AtMost("b", "a")], features=named)["allowed"] is True
+    follows = Causal(2, 0, lambda cause: cause)
+    assert one(lifted, constraints=[follows])["allowed"] is False
+    # Rounding to single precision is no change, and breaks no rule.
+    zero = Causal(2, 1, lambda cause: 0 * cause)
+    explainers = {
+        "both": lambda x: lifted(x).astype(np.float32),
+        "first": lambda x: np.where(np.arange(3) == 0, x + 2, x).astype(np.float32),
+    }
+    table = run(explainers, X=np.full((1, 6, 3), -0.1), constraints=[zero]).table
+    assert [row["allowed"] for row in table] == [False, True]
 
 
 def test_plausibility_only_with_reference_data():
@@ -450,6 +467,8 @@ def test_ours_keeps_what_it_has_at_the_limit():
         ({"X": np.zeros(3)}, "X must be numbers"),
         ({"features": Features.continuous(2)}, "describe 2 columns, X has 3"),
         ({"n_counterfactuals": 0}, "n_counterfactuals must be at least 1"),
+        ({"constraints": ["a <= b"]}, "Causal, AtMost or another Constraint"),
+        ({"constraints": [AtMost(0, "z")]}, "no feature 'z'"),
         ({"predict": CountedModel(predict, (5, 3))}, "is counted for shape"),
     ],
 )

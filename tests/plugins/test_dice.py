@@ -1,6 +1,8 @@
 """NTD-CFE in DiCE: what its users rely on, on private data first."""
 
 import copy
+import doctest
+import json
 import pickle
 import sys
 import types
@@ -22,7 +24,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # no
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder  # noqa: E402
 
-from ntdcfe import AtMost, Causal, PredictorError, SearchSettings  # noqa: E402
+from ntdcfe import AtMost, Causal, Counterfactual, PredictorError, SearchSettings, Target, Term  # noqa: E402
 from ntdcfe_plugins.dice import NTDCFE, Dice, NoCounterfactualsFound, SeriesColumns, register  # noqa: E402
 
 FAST = SearchSettings(max_rows=300, batch_rows=25)
@@ -648,6 +650,100 @@ def test_a_series_as_columns():
         layout.to_frame(x), 2
     )  # column by column works, too
     assert (Late().predict_proba(layout.to_series(rows_of(plain)[0]))[:, 1] > 0.5).all()
+
+
+def test_targets_of_the_engine():
+    m = model(three_classes, ("low", "fair", "top"))
+    sure = Target.label("top").confident(0.8)
+    explanations = explainer(m=m).generate_counterfactuals(poor(2), 2, desired_class=sure)
+    for example in explanations.cf_examples_list:
+        assert (m.model.predict_proba(example.final_cfs_df)[:, 2] >= 0.8).all()
+        assert example.new_outcome == "top with a probability of at least 0.8"
+    assert CounterfactualExplanations.from_json(explanations.to_json()) == explanations
+    each = explainer(m=m).generate_counterfactuals(poor(2), 2, desired_class=[Target.label("fair"), Target.other()])
+    first, second = rows_of(each)
+    assert set(first["ok"]) == {"fair"}
+    assert "low" not in set(second["ok"])
+    with pytest.raises(ValueError, match="2 instances, 1 targets"):
+        explainer(m=m).generate_counterfactuals(poor(2), 2, desired_class=[sure])
+    with pytest.warns(UserWarning, match="stopping_threshold: no effect"):
+        explainer(m=m).generate_counterfactuals(poor(1), 1, desired_class=sure, stopping_threshold=0.9)
+
+
+def test_a_target_in_place_of_a_desired_range():
+    m = model(lambda X: worth(X) / 3, model_type="regressor")
+    explanations = explainer(m=m).generate_counterfactuals(poor(2), 2, desired_class=Target.interval(0.5, 0.75))
+    for rows in rows_of(explanations):
+        assert rows["ok"].between(0.5, 0.75).all()
+    assert CounterfactualExplanations.from_json(explanations.to_json()) == explanations
+
+
+class Together(Term):
+    """Two features change together, or it costs more than any distance."""
+
+    def cost(self, x, original, features):
+        one, other = (
+            (x[..., i] != original[:, i]).any(1) for i in (features.index("age"), features.index("income"))
+        )
+        return 100.0 * (one ^ other)
+
+
+def test_changes_are_not_taken_back_against_a_term():
+    m = model(lambda X: X["income"] - 60)
+    alone, together = (
+        rows_of(
+            explainer(m=m, settings=SearchSettings(max_rows=600, batch_rows=25, terms=terms)).generate_counterfactuals(
+                poor(1), 1, features_to_vary=["age", "income"]
+            )
+        )[0]
+        for terms in ([], [Together()])
+    )
+    assert alone["age"][0] == poor(1)["age"][0]
+    assert together["age"][0] != poor(1)["age"][0]
+    assert together["income"][0] != poor(1)["income"][0]
+
+
+def test_a_result_with_categories_comes_back_from_plain_json():
+    m = model(lambda X: 2.0 * (X["job"] == "pilot") - 1)
+    query = poor(1).assign(job="clerk")
+    (example,) = explainer(m=m).generate_counterfactuals(query, 2).cf_examples_list
+    cf = example.counterfactual
+    again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict())))
+    assert str(again) == str(cf)
+    assert "set 'job' from clerk to pilot" in str(again)
+    np.testing.assert_array_equal(again.x, cf.x)
+    assert again.features.names == cf.features.names
+
+
+@pytest.mark.parametrize(("limited", "limit"), [("load", "wind"), ("load_0", "wind_5"), (0, -1)])
+def test_a_constraint_names_channels_by_name_column_or_position(limited, limit):
+    layout = SeriesColumns(6, ["load", "wind"])
+    data = dice_ml.Data(
+        features=layout.ranges({"load": [-3.0, 3.0], "wind": [-3.0, 3.0]}),
+        outcome_name="y",
+        type_and_precision=layout.precisions(2),
+    )
+    seen = []
+
+    class High(Scored):
+        def predict_proba(self, X):
+            seen.append(X)
+            return super().predict_proba(X)
+
+    m = dice_ml.Model(model=High(lambda X: 4 * (X[:, :, 0].mean(1) - 0.5), (0, 1)), backend="sklearn", func=layout)
+    e = NTDCFE(data, m, series=layout, settings=FAST, constraints=[AtMost(limited, limit)])
+    (rows,) = rows_of(e.generate_counterfactuals(layout.to_frame(np.zeros((6, 2))), 1))
+    assert (rows["y"] == 1).all()
+    load, wind = np.concatenate(seen).transpose(2, 0, 1)
+    assert (load <= wind).all()
+    assert load.max() > 0
+
+
+def test_the_layout_s_example():
+    (example,) = doctest.DocTestFinder(recurse=False).find(SeriesColumns)
+    results = doctest.DocTestRunner().run(example)
+    assert results.attempted > 2
+    assert results.failed == 0
 
 
 @pytest.mark.parametrize("block", range(10))

@@ -87,7 +87,7 @@ ALIBI_USUAL = [
     "one column",
 ]
 ALIBI_OPTIONS = {
-    "target_class": ["other", "same", 1, {1}, np.array([1])],
+    "target_class": ["other", "same", 1, {1}, np.array([1]), Target.label(1), Target.other()],
     "feature_names": [["a", "b"]],
     "immutable_features": [[0], [-1], []],
     "non_actionable_features": [[0], [1]],
@@ -108,8 +108,10 @@ ALIBI_OPTIONS = {
     "seed": [1, 2**63, np.int64(3)],
 }  # fmt: skip
 ALIBI_ODD = {
-    "target_class": [[0, 1], None, 7, "x", np.nan, [], (), {"a": 1}, 0.5, True, [[0, 1]], np.array(1), np.array([[0,
-        1]])],
+    "target_class": [
+        [Target.other()] * 2, [Target.label(1), 0], Target.interval(0, 1), [0, 1], None, 7, "x", np.nan, [], (),
+        {"a": 1}, 0.5, True, [[0, 1]], np.array(1), np.array([[0, 1]]),
+    ],
     "feature_names": [[], ["a", "a"], "ab", [1, 2], 5, ["a", "b", "c", "d", "e"]],
     "immutable_features": ["a", ["a"], [9], [None], [0.5], 0, [True], [[0]], {0: 1}],
     "non_actionable_features": [["z"], 3, [-9]],
@@ -386,7 +388,7 @@ DICE_OPTIONS_ODD = {
     "plausible": [lambda X: True, lambda X: 1 / 0, 3, lambda X: [1], lambda X: np.full(len(X), np.nan)],
 }  # fmt: skip
 DICE_CALL = {
-    "desired_class": ["opposite", 0, 1, np.int64(1), "1"],
+    "desired_class": ["opposite", 0, 1, np.int64(1), "1", Target.other()],
     "features_to_vary": ["all", ["real"], ["whole", "job"], ("real",), {"real", "job"}],
     "stopping_threshold": [0.5, 0.7, 0, 1],
     "permitted_range": [
@@ -408,7 +410,10 @@ DICE_CALL = {
     "posthoc_sparsity_algorithm": ["linear", "binary"],
 }
 DICE_CALL_ODD = {
-    "desired_class": [7, -1, None, np.nan, [1], "x", 0.5, 1.0, True, np.array([1]), (), {}],
+    "desired_class": [
+        [Target.other()] * 2, [Target.other(), 1], Target.interval(0, 1), 7, -1, None, np.nan, [1], "x", 0.5, 1.0,
+        True, np.array([1]), (), {},
+    ],
     "features_to_vary": [[], ["z"], "real", None, 3, [["real"]], [None], "z", {"real": 1}, np.array(["real"]),
         ["real", "real"]],
     "stopping_threshold": [np.nan, 2, -1, "a", None, [0.5], True],
@@ -658,12 +663,16 @@ def check_dice(call):
                 assert (values >= float(allowed[0]) - 1e-6 * public).all()
                 assert (values <= float(allowed[1]) + 1e-6 * public).all()
             else:
-                assert {str(value).rstrip("0").rstrip(".") for value in rows[name][changed]} <= {
+                assert {shortest(value) for value in rows[name][changed]} <= {
                     spelled for value in allowed for spelled in spellings(value)
                 }
         with strict():
             said = explainer.predict_fn(rows[columns])
-        if regressor:
+        wanted = arguments.get("desired_class", "opposite")
+        if isinstance(wanted, (Target, list)):
+            if not regressor and "other" in repr(wanted):
+                assert (said.argmax(1) != explainer.predict_fn(original[columns]).argmax(1)[0]).all()
+        elif regressor:
             low, high = arguments["desired_range"]
             assert ((said >= (-np.inf if low is None else low)) & (said <= (np.inf if high is None else high))).all()
         else:
@@ -678,11 +687,17 @@ def check_dice(call):
     return "found" if all(example.final_cfs_df is not None for example in examples) else "some found"
 
 
+def shortest(value):
+    """The text of a value, 17 for 17.0."""
+    text = str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def spellings(value):
     """What a category may look like in the queries' type."""
     return {
         str(value),
-        str(value).rstrip("0").rstrip("."),
+        shortest(value),
         str(value == 1 or str(value) == "True"),
         str(int(str(value) in ("True", "1"))),
     }

@@ -5,6 +5,7 @@ import doctest
 import pickle
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +33,7 @@ from sktime.transformations.padder import PaddingTransformer
 from sktime.transformations.summarize import SummaryTransformer
 from sktime.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from ntdcfe import Features, InvalidInputError, SearchSettings, Target
+from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe_plugins.sktime import (
     CounterfactualClassifier,
     CounterfactualExplainer,
@@ -212,7 +213,7 @@ class TestOneSeries:
         assert back.name == "load"
         assert back.index.equals(series.index)
 
-    def test_is_the_same_alone_and_in_company(self, explainer):
+    def test_is_the_same_alone_and_in_a_panel(self, explainer):
         X, _ = motions(4)
         together = explainer.explain(X, "other").counterfactuals
         np.testing.assert_array_equal(explainer.explain(X[2:3], "other").counterfactuals, together[2:3])
@@ -247,6 +248,7 @@ class TestTargets:
             ("flying", "flying"),
             (np.array(["walking"] * 3), "2 instances, 3 targets"),
             (Target.interval(0, 1), "suit a classifier"),
+            ([Target.other()] * 3, "2 instances, 3 targets"),
         ],
     )
     def test_that_make_no_sense_to_a_classifier(self, explainer, target, message):
@@ -478,6 +480,25 @@ class TestLengthsAndGaps:
         X[0, 0, 3] = np.nan
         with pytest.raises(InvalidInputError, match=r"missing values.*capability:missing_values is False.*Imputer"):
             explainer.explain(X)
+
+    def test_the_seconds_of_the_settings_hold_for_all_lengths_together(self, monkeypatch):
+        clock = [time.time()]
+        monkeypatch.setattr("time.time", lambda: clock[0])
+        given = []
+        search = NTDCFE.explain_batch
+
+        def watched(*arguments, **options):
+            given.append(options["max_seconds"])
+            clock[0] += 4.0
+            return search(*arguments, **options)
+
+        monkeypatch.setattr(NTDCFE, "explain_batch", watched)
+        X = frames(motions(2)[0])
+        X[1] = X[1].iloc[:20]
+        model = TakesAnything().fit(X, np.array(["low", "high"]))
+        settings = replace(QUICK, max_seconds=10.0)
+        CounterfactualExplainer(model, settings=settings, random_state=0).explain(X)
+        assert given == pytest.approx([10.0, 6.0], abs=1.0)
 
     def test_infinity_is_refused(self, explainer):
         X = motions(2)[0].copy()

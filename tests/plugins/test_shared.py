@@ -1,11 +1,14 @@
 """The parts that the adapters share."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ntdcfe_plugins
 from ntdcfe import AtMost, Continuous, InvalidInputError, OneHot, PredictorError, SearchSettings
 from ntdcfe_plugins._shared.asked import AskedModel, parted
 from ntdcfe_plugins._shared.budget import for_the_search
@@ -86,3 +89,42 @@ def test_a_missing_ecosystem_is_an_import_error_that_names_the_extra(adapter, pa
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().splitlines()[-1].startswith("ImportError: ")
     assert f"pip install 'ntdcfe-plugins[{adapter}]'" in done.stderr
+
+
+ROOT = Path(ntdcfe_plugins.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+ECOSYSTEMS = {"alibi": {"alibi"}, "dice": {"dice_ml", "raiutils", "pandas"}, "sktime": {"sktime", "sklearn", "pandas"}}
+
+
+def imports(path):
+    """Names of the modules that a file imports when it is imported itself."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if isinstance(node, ast.FunctionDef) or for_types:
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_an_adapter_imports_its_own_ecosystem_and_no_other_adapter(path):
+    room = path.relative_to(ROOT).parts[0]
+    for module in imports(path):
+        package, _, rest = module.partition(".")
+        assert package not in set().union(*ECOSYSTEMS.values()) - ECOSYSTEMS.get(room, set()), module
+        if package == "ntdcfe_plugins":
+            allowed = {room, "_shared"} | ({"report"} if room == "compare" else set())
+            assert rest.partition(".")[0] in allowed, module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_one_idea_and_fits_on_a_few_screens(path):
+    text = path.read_text()
+    assert text.count("\n") <= 350
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            assert node.end_lineno - node.lineno < 200, f"{node.name} is too long"

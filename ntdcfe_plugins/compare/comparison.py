@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 NAN = float("nan")
 
-#: Columns of the table: one row a method and instance.
+#: Columns of the table, which has one row for each method and instance.
 COLUMNS = (
     "method", "instance", "status", "success", "validity", "l1", "l2", "sparsity", "features", "segments",
     "plausible", "allowed", "diversity", "rows", "calls", "seconds", "cpu_seconds", "note",
@@ -49,7 +49,7 @@ class Comparison:
     Parameters
     ----------
     table : list of dict
-        One a method and instance, with these keys:
+        One row for each method and instance, with these keys:
 
         - ``method``, ``instance``: the name of the explainer, and the row of `X`;
         - ``status``: "found", "not found" (nothing returned, or nothing valid), "failed", "time limit" or

@@ -1,4 +1,4 @@
-"""The model that all explainers of a comparison ask: it counts rows and calls, and ends them at the time limit."""
+"""The model that all explainers of a comparison ask: it counts rows and calls, and stops explainers in time."""
 
 from __future__ import annotations
 

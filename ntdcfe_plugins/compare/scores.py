@@ -58,7 +58,7 @@ class Judge:
         valid = returned[target.reached(self.model.understood(returned))]
         row = row | {"validity": len(valid) / len(returned)}
         if not len(valid):
-            return Result(row | {"note": row["note"] or "what it returned does not reach the target"}, None)
+            return Result(row | {"note": row["note"] or "no returned row reaches the target"}, None)
         before = np.atleast_2d(x)
         changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
         best = int(np.argmin([size.sum() for size, _ in changes]))

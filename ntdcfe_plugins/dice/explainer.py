@@ -50,8 +50,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
         If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
-        changed features. The limits of rows and seconds are those of all questions to the model; it takes at least 7
-        calls.
+        changed features. The limits of rows and seconds hold for all questions to the model; a search takes at
+        least 7 calls.
     series : SeriesColumns, optional
         The layout of a series, if the columns are those of one. `features`, `constraints` and
         ``features_to_vary`` may then name its channels.

@@ -1,4 +1,4 @@
-"""DiCE's result objects, with what the search adds to them."""
+"""DiCE's result objects, with the engine's answer, the reason and the near miss of each query."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The parts that the adapters share."""
 
 import ast
+import doctest
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import ntdcfe_plugins
 from ntdcfe import AtMost, Continuous, InvalidInputError, OneHot, PredictorError, SearchSettings
+from ntdcfe_plugins._shared import keyed
 from ntdcfe_plugins._shared.asked import AskedModel, parted
 from ntdcfe_plugins._shared.budget import for_the_search
 from ntdcfe_plugins._shared.keyed import KeyedFeatures, keys_of_columns
@@ -81,6 +83,12 @@ def test_probabilities_from_logits_and_single_columns():
     for odd in (np.array([[np.nan, 1.0]]), np.array([["a", "b"]]), np.array(3.0), np.zeros((0, 2))):
         assert softmax(odd) is odd
         assert softmax_of_logits(odd) is odd
+
+
+def test_docstring_examples():
+    results = doctest.testmod(keyed)
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 @pytest.mark.parametrize(("adapter", "package"), [("alibi", "alibi"), ("dice", "dice_ml"), ("sktime", "sktime")])

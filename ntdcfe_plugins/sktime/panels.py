@@ -134,7 +134,9 @@ class Wide(Panel):
     alike = True
 
     def __init__(self, X: pd.DataFrame) -> None:
-        super().__init__(X, ["value"], [np.result_type(*X.dtypes)], X.index)
+        # A nullable column says which plain type it holds.
+        dtypes = (getattr(dtype, "numpy_dtype", dtype) for dtype in X.dtypes)
+        super().__init__(X, ["value"], [np.result_type(*dtypes)], X.index)
 
     def _read(self) -> Sequence[Any]:
         return list(_numbers(self.container)[:, :, None])

@@ -541,6 +541,7 @@ def test_pictures_of_an_instance(comparison):
     assert "L1 8, 4 cells" in titles[1]
 
 
+@pytest.mark.slow
 def test_comparing_imports_no_ecosystem():
     code = (
         "import sys, numpy as np\n"

@@ -747,6 +747,7 @@ def test_the_layout_s_example():
 
 
 @pytest.mark.parametrize("block", range(10))
+@pytest.mark.slow
 def test_500_random_private_problems(block):
     found = [check_problem(Problem(np.random.default_rng(seed))) for seed in range(50 * block, 50 * block + 50)]
     assert sum(found) >= 25  # some have no solution

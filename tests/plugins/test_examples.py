@@ -15,6 +15,7 @@ def run(example: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.slow
 def test_quickstart(tmp_path):
     pytest.importorskip("sktime")
     pytest.importorskip("matplotlib")
@@ -44,6 +45,7 @@ def test_a_person_can_be_the_model(tmp_path):
     assert "income" in told.rpartition("instead:")[2] or "debt" in told.rpartition("instead:")[2]
 
 
+@pytest.mark.slow
 def test_alibi_timeseries(tmp_path):
     for needed in ("alibi", "sktime", "matplotlib"):
         pytest.importorskip(needed)
@@ -55,6 +57,7 @@ def test_alibi_timeseries(tmp_path):
     assert (tmp_path / "alibi_timeseries.png").exists()
 
 
+@pytest.mark.slow
 def test_alibi_tabular(tmp_path):
     pytest.importorskip("alibi")
     told = run("alibi_tabular.py", tmp_path).stdout
@@ -63,6 +66,7 @@ def test_alibi_tabular(tmp_path):
         assert f"{claim}: True" in told
 
 
+@pytest.mark.slow
 def test_remote_model(tmp_path):
     first = run("remote_model.py", tmp_path).stdout
     assert "The model says alarm. For normal instead:" in first
@@ -73,6 +77,7 @@ def test_remote_model(tmp_path):
     assert "requests to the service: 0" in run("remote_model.py", tmp_path).stdout  # all of it is in the file
 
 
+@pytest.mark.slow
 def test_dice_private_data(tmp_path):
     pytest.importorskip("dice_ml")
     said = run("dice_private_data.py", tmp_path).stdout
@@ -83,6 +88,7 @@ def test_dice_private_data(tmp_path):
     assert re.search(r"By age alone\? .*\n.*\n +3[123] .*refuse", said)
 
 
+@pytest.mark.slow
 def test_dice_timeseries(tmp_path):
     pytest.importorskip("dice_ml")
     pytest.importorskip("matplotlib")
@@ -93,6 +99,7 @@ def test_dice_timeseries(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tabular", "time_series"])
+@pytest.mark.slow
 def test_notebooks_run_and_are_stored_with_their_results(name, tmp_path):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
@@ -112,6 +119,7 @@ def test_notebooks_run_and_are_stored_with_their_results(name, tmp_path):
     assert ours[1] == "100"  # success in percent, in the comparison
 
 
+@pytest.mark.slow
 def test_sktime_pipeline(tmp_path):
     pytest.importorskip("sktime")
     pytest.importorskip("matplotlib")
@@ -123,6 +131,7 @@ def test_sktime_pipeline(tmp_path):
     assert (tmp_path / "sktime_pipeline.png").exists()
 
 
+@pytest.mark.slow
 def test_code_in_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)

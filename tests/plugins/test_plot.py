@@ -181,6 +181,7 @@ def test_a_notebook_shows_a_static_row_without_steps(static):
     assert "switch &#x27;home&#x27; from rent to own" in shown
 
 
+@pytest.mark.slow
 def test_pictures_need_matplotlib_only_when_drawn():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

@@ -366,6 +366,7 @@ class TestAsking:
         values = RandomForestRegressor(10, random_state=0).fit(flat, y.astype(float))
         assert CounterfactualExplainer(values, settings=QUICK).explain(flat[:2], (1.4, 1.6)).table["valid"].all()
 
+    @pytest.mark.slow
     def test_a_pipeline_with_a_scikit_learn_classifier(self):
         X, y = motions(20)
         pipeline = (SummaryTransformer() * RandomForestClassifier(10, random_state=0)).fit(X, y)
@@ -424,6 +425,7 @@ class TakesAnything(BaseClassifier):
 
 class TestLengthsAndGaps:
     @pytest.mark.parametrize("mtype", ["df-list", "nested_univ", "pd-multiindex"])
+    @pytest.mark.slow
     def test_unequal_lengths_are_kept(self, mtype):
         X = convert_to(load_japanese_vowels(split="train", return_type="df-list")[0][::12], mtype)
         some = X[:4] if mtype == "df-list" else X.iloc[:4] if mtype == "nested_univ" else X.loc[0:3]
@@ -434,6 +436,7 @@ class TestLengthsAndGaps:
         assert len({len(cf.original) for cf in result.details}) > 1
         assert cells(result.counterfactuals)[1] == cells(some)[1]
 
+    @pytest.mark.slow
     def test_unequal_lengths_behind_a_padder(self):
         X, y = load_japanese_vowels(split="train", return_type="nested_univ")
         X, y = X.iloc[::12], y[::12]
@@ -511,6 +514,7 @@ class TestBackends:
     @pytest.mark.parametrize(
         ("backend", "n_jobs"), [("loky", 2), ("multiprocessing", 2), ("threading", 3), ("threading", 1)]
     )
+    @pytest.mark.slow
     def test_give_the_same(self, knn, backend, n_jobs):
         X, _ = motions(5)
         here = CounterfactualExplainer(knn, settings=QUICK, random_state=3).explain(X)
@@ -523,6 +527,7 @@ class TestBackends:
         pd.testing.assert_frame_equal(*tables)
 
     @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")
+    @pytest.mark.cluster
     def test_a_dask_cluster_too(self, knn):
         distributed = pytest.importorskip("distributed")
         X, _ = motions(5)
@@ -600,6 +605,7 @@ class TestEstimators:
         ],
         ids=["star", "two stars", "make_pipeline"],
     )
+    @pytest.mark.slow
     def test_a_pipeline_is_explained_in_its_raw_input(self, compose):
         X, y = motions(20)
         knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
@@ -663,3 +669,16 @@ class TestEstimators:
         assert grid.best_params_["classifier__n_neighbors"] in (1, 3)
         assert grid.best_estimator_.explain(X[8:9]).table["valid"].all()
         assert CounterfactualExplainer(grid, settings=QUICK).explain(X[8:9]).table["valid"].all()
+
+
+def test_a_table_of_nullable_whole_numbers_for_a_scikit_learn_model():
+    """A frame with an instance a row: its nullable dtypes were no types of numpy's."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(-5, 6, (30, 6))).astype("Int64")
+    y = (frame.sum(axis=1) > 0).astype(int).to_numpy()
+    model = LogisticRegression().fit(frame.to_numpy(float), y)
+    result = CounterfactualExplainer(model, settings=QUICK, random_state=0).explain(frame.iloc[:2], "other")
+    assert result.table["valid"].all()
+    assert (result.counterfactuals.dtypes == "Int64").all()

@@ -37,6 +37,9 @@ class Target(ABC):
     #: Whether what is wanted depends on what the model says now.
     relative = False
 
+    def __str__(self) -> str:
+        return type(self).__name__
+
     @abstractmethod
     def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
         """Which of the n predictions are as wanted ``(n,)``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from ntdcfe import (
 )
 from ntdcfe.testing import Failing, Flipping, ends_high, logistic, quarters, series, stumps, total
 
+# The search for the nearest answer alone.
+NEAREST = SearchSettings(options=["nearest"], survival=None)
 PATH = Path(__file__).with_name("recorded.csv")
 COLUMNS = ("case", "status", "proximity", "sparsity", "rows", "calls", "hash")
 CASES: dict[str, Callable[[], Counterfactual | list[Counterfactual]]] = {}
@@ -44,7 +47,7 @@ def case(function: Callable[[], Any]) -> Callable[[], Any]:
 
 def explain(predict: Any, x: np.ndarray, target: Any, features: Any = None, max_rows: int = 900, **options: Any) -> Any:
     """One explanation with a small budget."""
-    settings = options.pop("settings", SearchSettings())
+    settings = options.pop("settings", NEAREST)
     how_many = options.pop("n_counterfactuals", None)
     return NTDCFE(predict, features, settings=settings, **options).explain(
         x, target, max_rows=max_rows, n_counterfactuals=how_many
@@ -118,12 +121,12 @@ def series_far_target() -> Any:
 
 @case
 def series_without_reach() -> Any:
-    return explain(stumps, series(20, 3), 1, settings=SearchSettings(reach=None))
+    return explain(stumps, series(20, 3), 1, settings=replace(NEAREST, reach=None))
 
 
 @case
 def series_to_the_end() -> Any:
-    return explain(stumps, series(20, 3), 1, settings=SearchSettings(shape="to_end"))
+    return explain(stumps, series(20, 3), 1, settings=NEAREST.given(shape="to_end"))
 
 
 @case
@@ -133,7 +136,7 @@ def series_several_counterfactuals() -> Any:
 
 @case
 def series_in_small_calls() -> Any:
-    return explain(stumps, series(20, 3), 1, settings=SearchSettings(max_batch_size=37))
+    return explain(stumps, series(20, 3), 1, settings=NEAREST.given(max_batch_size=37))
 
 
 @case
@@ -148,18 +151,18 @@ def series_plausible() -> Any:
 
 @case
 def series_without_learning() -> Any:
-    return explain(stumps, series(20, 3), 1, settings=SearchSettings(learn=False))
+    return explain(stumps, series(20, 3), 1, settings=NEAREST.given(learn=False))
 
 
 @case
 def series_without_refinement() -> Any:
-    return explain(stumps, series(20, 3), 1, settings=SearchSettings(refine=False))
+    return explain(stumps, series(20, 3), 1, settings=NEAREST.given(refine=False))
 
 
 @case
 def series_of_a_batch() -> Any:
     X = np.stack([series(20, 3, seed) for seed in range(3)])
-    return NTDCFE(stumps).explain_batch(X, 1, max_rows=700)
+    return NTDCFE(stumps, settings=NEAREST).explain_batch(X, 1, max_rows=700)
 
 
 @case
@@ -223,7 +226,7 @@ def order_and_causal_rule() -> Any:
 @case
 def discarded_moves() -> Any:
     features = Features.continuous(3, bounds=(-3, 1.5))
-    return explain(stumps, series(15, 3), 1, features, settings=SearchSettings(on_violation="discard"))
+    return explain(stumps, series(15, 3), 1, features, settings=NEAREST.given(on_violation="discard"))
 
 
 @case

@@ -21,7 +21,10 @@ from ntdcfe.problem.codec import (
     unplain_array,
     unplain_features,
 )
+from ntdcfe.problem.contribution import Contribution
+from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.survival import Survived
 from ntdcfe.problem.words import Change, changes, outcome_in_words, sentences
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
@@ -33,6 +36,38 @@ class Update(NamedTuple):
     rows: int
     success_share: float
     best_proximity: float
+
+
+@dataclass(frozen=True, repr=False)
+class Option:
+    """One of the answers of a search.
+
+    Attributes
+    ----------
+    x : array
+        The counterfactual, in the shape of the series.
+    edits : tuple of Edit
+        Empty for an answer that was searched for cell by cell.
+    proximity : float
+    sparsity : int
+    survival : Survived or None
+    text : str
+        Its sentences.
+    """
+
+    x: NDArray[Any]
+    edits: tuple[Edit, ...]
+    proximity: float
+    sparsity: int
+    survival: Survived | None
+    text: str
+
+    def __repr__(self) -> str:
+        held = "" if self.survival is None else f", survival={self.survival.share:.2f}"
+        return f"<Option: {len(self.edits)} edits, proximity={self.proximity:.4g}, sparsity={self.sparsity}{held}>"
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +102,14 @@ class Counterfactual:
         The largest change of a continuous cell, in units, NaN if there is no counterfactual.
     widened : float
         How many times their usual reach the search let features without bounds go; 1 if it did not.
+    edits : tuple of Edit
+        The changes as few named edits, one after the other; empty for an answer that was searched for cell by cell.
+    contributions : tuple of Contribution
+        For each edit, what the model says without it and with it alone, and its Shapley share; empty if not asked.
+    survival : Survived or None
+        How `x` did under noise: the share of disturbed copies that held, and its lower bound; None if not drawn.
+    options : dict of str to Option
+        The answers by their kinds: "simplest", "nearest", "sturdiest"; `x` is one of them.
     changes : tuple of Change
         Runs of changed steps, feature by feature.
     candidates : tuple of arrays
@@ -88,6 +131,8 @@ class Counterfactual:
         How long it took: its own work, and of calls shared with other instances the share of its rows.
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
+    implausible : bool
+        Whether valid series were found, but none that is plausible.
     contradicted : bool
         Whether the model gave different answers to the same question.
     cause : Exception or None
@@ -111,6 +156,10 @@ class Counterfactual:
     proximity_in_units: float
     largest_change: float
     widened: float
+    edits: tuple[Edit, ...]
+    contributions: tuple[Contribution, ...]
+    survival: Survived | None
+    options: dict[str, Option]
     changes: tuple[Change, ...]
     candidates: tuple[NDArray[Any], ...]
     near_miss: NDArray[Any] | None
@@ -121,6 +170,7 @@ class Counterfactual:
     first_found: int | None
     seconds: float
     confirmed: bool
+    implausible: bool
     contradicted: bool
     cause: Exception | None
     complete: bool
@@ -137,6 +187,8 @@ class Counterfactual:
         """Why there is no counterfactual, and what to do; empty if there is one."""
         if self.found:
             return ""
+        if self.implausible:
+            return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
         return {
             "not_found": "the search ended without one; loosen constraints or allow more features to change",
             "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
@@ -158,12 +210,13 @@ class Counterfactual:
         wanted = self.target if self.prediction is None else outcome_in_words(self.prediction)
         head = f"The model says {outcome_in_words(self.present)}. For {wanted} instead:"
         lines = [f"  - {sentence}" for sentence in self.sentences()]
+        lines += [f"  {self.survival}"] * (self.survival is not None)
         lines += [f"  ({reservation})" for reservation in self.reservations()]
         return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
 
     def sentences(self) -> list[str]:
-        """The changes in words; a feature changed in many places gets one sentence."""
-        return sentences(self.changes, self.features)
+        """The changes in words: one sentence an edit; for features without an edit, one of their runs."""
+        return sentences(self.changes, self.edits, self.features.names)
 
     def reservations(self) -> list[str]:
         """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
@@ -188,6 +241,10 @@ class Counterfactual:
         for name in _PLAIN:
             entry[name] = plain(getattr(self, name))
         entry["candidates"] = [plain_difference(x, self.original) for x in self.candidates]
+        entry["options"] = {
+            kind: {"x": plain_difference(option.x, self.original), **_plain_option(option)}
+            for kind, option in self.options.items()
+        }
         entry["near_miss"] = None if self.near_miss is None else plain_difference(self.near_miss, self.original)
         entry["cause"] = None if self.cause is None else str(self.cause)
         return entry
@@ -204,6 +261,9 @@ class Counterfactual:
         features = unplain_features(entry["features"]) if features is None else features
         values = {name: unplain(entry[name]) for name in _PLAIN}
         values["history"] = tuple(Update(*update) for update in values["history"])
+        values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
+        values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
+        values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
         candidates = tuple(undifference(x, original) for x in entry["candidates"])
         x = candidates[0] if candidates else None
         before, after = (None if a is None else features.encode(np.atleast_2d(a)) for a in (original, x))
@@ -213,6 +273,7 @@ class Counterfactual:
             features=features,
             x=None if x is None else x.copy(),
             candidates=candidates,
+            options={kind: _option(option, original) for kind, option in entry["options"].items()},
             changes=() if before is None or after is None else changes(before, after, features),
             near_miss=None if entry["near_miss"] is None else undifference(entry["near_miss"], original),
             cause=None if entry["cause"] is None else PredictorError(entry["cause"]),
@@ -234,8 +295,19 @@ class Counterfactual:
 _PLAIN = [
     entry.name
     for entry in fields(Counterfactual)
-    if entry.name not in ("original", "features", "x", "candidates", "changes", "near_miss", "cause")
+    if entry.name not in ("original", "features", "x", "candidates", "options", "changes", "near_miss", "cause")
 ]
+
+
+def _plain_option(option: Option) -> dict[str, Any]:
+    return {entry.name: plain(getattr(option, entry.name)) for entry in fields(Option) if entry.name != "x"}
+
+
+def _option(entry: Mapping[str, Any], original: NDArray[Any]) -> Option:
+    values = {name: unplain(value) for name, value in entry.items() if name != "x"}
+    values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
+    values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
+    return Option(x=undifference(entry["x"], original), **values)
 
 
 def _view(name: str) -> Any:

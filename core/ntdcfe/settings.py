@@ -13,6 +13,8 @@ from ntdcfe.model.trust import TrustTuning
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.problem.space import OnViolation
+from ntdcfe.problem.survival import Survival
+from ntdcfe.search.options import Option
 from ntdcfe.search.refine.moves import Move
 from ntdcfe.search.tuning import SearchTuning
 
@@ -42,10 +44,22 @@ class SearchSettings:
     ----------
     algorithm : {"default", "algorithm_1"}
         "default" plays many episodes a call and refines what they find; "algorithm_1" is the paper's.
+    options : sequence of {"simplest", "nearest", "sturdiest"}
+        Which kinds of answers are searched for, within one budget: few edits that hold; the least distance, cell by
+        cell; and edits that withstand five times the noise.
+    prefer : {"simplest", "nearest", "sturdiest"}
+        Which of them is the answer; the first of the `options` if it is not among them.
     n_counterfactuals : int
         How many counterfactuals, differing in what they change, are wanted.
     sparsity_weight : float
         What a changed cell costs beside its proximity in units (measured: benchmarks/results/paper-published.md).
+    edit_weight : float
+        What a further edit of the simplest answer costs, as a share of the rest: by so much it has to make the answer
+        nearer (measured: benchmarks/results/explanations.md).
+    roughness_weight : float
+        What it costs the simplest answer to make a feature twice as rough, as a share of the rest.
+    survival : Survival or None
+        What the simplest and the sturdiest answer have to withstand; None for nothing.
     terms : sequence of Term
         Further parts of what is minimised.
     shape : {"segments", "to_end"}
@@ -116,8 +130,13 @@ class SearchSettings:
     algorithm: Algorithm = "default"
 
     # What is wanted
+    options: Sequence[Option] = ("simplest", "nearest", "sturdiest")
+    prefer: Option = "simplest"
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
+    edit_weight: float = 0.15
+    roughness_weight: float = 0.3
+    survival: Survival | None = field(default_factory=Survival)
     terms: Sequence[Term] = ()
     shape: Shape = "segments"
     reach: float | None = 2.75
@@ -161,6 +180,8 @@ class SearchSettings:
             value = getattr(self, name)
             if not allowed(value):
                 raise InvalidInputError(f"{name} must be {words}, got {value!r}.")
+        if self.prefer not in self.options:
+            object.__setattr__(self, "prefer", self.options[0])
         idle = [
             entry.name
             for entry in fields(self)
@@ -204,6 +225,8 @@ _YES_OR_NO = (lambda value: isinstance(value, bool), "True or False")
 # What each field takes, and how that is said.
 _RULES: dict[str, tuple[Any, str]] = {
     "algorithm": _one_of(*get_args(Algorithm)),
+    "prefer": _one_of(*get_args(Option)),
+    "options": (lambda value: _each(_one_of(*get_args(Option))[0])(value) and len(value) > 0, "a list of options"),
     "shape": _one_of(*get_args(Shape)),
     "on_violation": _one_of(*get_args(OnViolation)),
     **dict.fromkeys(("n_counterfactuals", "confirmations", "episodes", "updates", "epochs"), _COUNT),
@@ -211,20 +234,21 @@ _RULES: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("max_rows", "batch_rows", "max_batch_size"), _COUNT_OR_NONE),
     **dict.fromkeys(("max_seconds", "call_seconds", "reach"), _POSITIVE_OR_NONE),
     **dict.fromkeys(("learning_rate", "clip"), _POSITIVE),
-    **dict.fromkeys(("weight_decay", "proximity_weight", "sparsity_weight", "margin"), _NOT_NEGATIVE),
-    **dict.fromkeys(("entropy", "retry_wait"), _NOT_NEGATIVE),
+    **dict.fromkeys(("weight_decay", "proximity_weight", "sparsity_weight", "edit_weight"), _NOT_NEGATIVE),
+    **dict.fromkeys(("entropy", "retry_wait", "margin", "roughness_weight"), _NOT_NEGATIVE),
     **dict.fromkeys(("learn", "refine"), _YES_OR_NO),
     "retries": (lambda value: _whole(value, 0), "a whole number from 0"),
     "discount": (lambda value: _number(value) and 0 <= value <= 1, "from 0 to 1"),
     "hidden": (_each(_whole), "a tuple of whole numbers from 1"),
     "terms": (_each(lambda term: isinstance(term, Term)), "a list of Terms"),
     "moves": (_each(lambda move: isinstance(move, type) and issubclass(move, Move)), "a list of Move classes"),
+    "survival": (lambda value: value is None or isinstance(value, Survival), "a Survival or None"),
     "tuning": (lambda value: isinstance(value, Tuning), "a Tuning"),
 }
 # Fields that only one of the algorithms looks at.
 _ONLY_OF: dict[str, Algorithm] = {
-    **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves"), "default"),  # type: ignore[dict-item]
-    **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy"), "default"),
+    **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves", "edit_weight"), "default"),  # type: ignore[dict-item]
+    **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy", "roughness_weight"), "default"),
     **dict.fromkeys(("max_episodes", "proximity_weight"), "algorithm_1"),
 }
 

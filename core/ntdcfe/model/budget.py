@@ -30,6 +30,8 @@ class BudgetTuning:
         Batches that the rows are spread over, where nothing else is said (measured: benchmarks/results/speed.md).
     fewest_rows, most_rows : int
         Rows in a batch, at least and at most; more rows than `calls` batches of `most_rows` make more batches.
+    rows_after : int
+        Rows set aside for what each edit of the answer does.
     calls_set_aside : int
         For the step off the boundary, and for the last check.
     """
@@ -40,6 +42,7 @@ class BudgetTuning:
     fewest_rows: int = 16
     most_rows: int = 160
     calls_set_aside: int = 2
+    rows_after: int = 50
 
     __repr__ = typed_back
 
@@ -113,8 +116,13 @@ class Budget:
         rows = math.inf if self.settings.max_rows is None else self.settings.max_rows
         batches = self._planned * min(self.tuning.more_batches, self._affordable / self.batch_size)
         return self.rows < share * rows and (
-            not found or self.batches < share * (batches - self.tuning.calls_set_aside)
+            not found or self.batches < share * (batches - self.tuning.calls_set_aside - self._asks_after)
         )
+
+    @property
+    def _asks_after(self) -> bool:
+        """Whether what the edits of the answer do is asked in the end."""
+        return bool(set(self.settings.options) - {"nearest"})
 
     def replan(self) -> None:
         """Something is found: if that took half of the batches, those that are left are as many as the rows left."""
@@ -132,5 +140,6 @@ class Budget:
         settings = self.settings
         # One call of votes, and a few more in case of a contradiction; twice as many if the model contradicts itself.
         full = settings.confirmations * (12 if contradicted else 6) * settings.n_counterfactuals
+        full += self.tuning.rows_after if self._asks_after else 0
         spare = full if settings.max_rows is None else settings.max_rows // 4
         return self.rows_left - min(full, max(settings.n_counterfactuals, spare))

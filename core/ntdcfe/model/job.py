@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Status
 from ntdcfe.errors import PredictorError
+from ntdcfe.model.aftermath import aftermath
 from ntdcfe.model.budget import Budget
 from ntdcfe.model.last_check import conclude, in_order, last_check
 from ntdcfe.model.searching import NearMiss, searching
 from ntdcfe.model.threads import one_thread
 from ntdcfe.model.trust import Question, Talk, Trust
+from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.target import Target
-from ntdcfe.search.base import Answer, Asks, Search
+from ntdcfe.search.base import Answer, Asks, Found, Search
+from ntdcfe.search.options import in_order as in_order_of
 
 Phase = Literal["look", "search", "check", "done"]
 
@@ -48,6 +51,8 @@ class Job:
     answers : tuple of arrays (K, F)
         The best first, asked again `confirmations` times if `confirmed`; `others` are further candidates, asked
         again once; `leading` are states of the last check that lead by some votes.
+    contributions, holds_to : tuple
+        What each edit of the answer does, and to how many times its effect it holds; None where it holds further.
     complete : bool
         False where time, a fault or an interrupt ended it before its own end.
     cause : Exception or None
@@ -68,6 +73,8 @@ class Job:
         self.others: tuple[NDArray[Any], ...] = ()
         self.leading: list[NDArray[Any]] = []
         self.near_miss: NearMiss | None = None
+        self.contributions: tuple[Contribution, ...] = ()
+        self.holds_to: tuple[float | None, ...] = ()
         self.confirmed = False
         self.complete = True
         self.cause: Exception | None = None
@@ -77,6 +84,12 @@ class Job:
     def found(self) -> bool:
         """Whether there is an answer."""
         return bool(self.answers)
+
+    @property
+    def answer(self) -> Found | None:
+        """What the search knows of the answer: its edits, and its draws under noise."""
+        known = in_order_of(self.search.found, self.search.settings.prefer) if self.answers else ()
+        return next((found for found in known if np.array_equal(found.state, self.answers[0])), None)
 
     def begin(self) -> None:
         """Ask the first question."""
@@ -118,7 +131,10 @@ class Job:
         """
         self._interrupt()
         trusted = self.trust.sure_of_some or not self.trust.contradicted
-        conclude(self, in_order(self) if trusted else self.leading)
+        try:
+            conclude(self, in_order(self) if trusted else self.leading)
+        except Exception as cause:  # whether they are plausible is for the user's function to say
+            self.cause = self.cause or _wrapped(cause)
         self._end()
 
     def fail(self, cause: Exception) -> None:
@@ -149,6 +165,7 @@ class Job:
             self.phase = "search"
             yield from searching(self)
             yield from last_check(self)
+            yield from aftermath(self)
 
     def _first_look(self) -> Talk:
         """What the model says of the original; done if that is the target already."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe.search import options
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 
 def in_order(job: Job) -> list[NDArray[Any]]:
     """The candidates: those that would be answers, then those that could replace them."""
-    pool, wanted = job.search.pool, job.search.settings.n_counterfactuals
-    if wanted == 1:
-        return pool.states
-    first = pool.diverse(wanted)
-    chosen = {id(state) for state in first}
-    return first + [state for state in pool.states if id(state) not in chosen]
+    search, wanted = job.search, job.search.settings.n_counterfactuals
+    found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
+    rest = search.pool.states if wanted == 1 else [*search.pool.diverse(wanted), *search.pool.states]
+    states = list({state.tobytes(): state for state in [*found, *rest]}.values())
+    plausible = search.problem.plausible
+    if plausible is None or not states:
+        return states
+    return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
 
 
 def last_check(job: Job) -> Talk:
@@ -87,8 +90,8 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
         trust.contradicted |= not votes.all() or bool(own.any())
         if rest:
-            all_hold = len(reached) == n + originals + len(rest) and reached[n + originals :].all()
-            job.others = tuple(rest) if all_hold and not trust.contradicted else ()
+            held = reached[n + originals :]
+            job.others = () if trust.contradicted else tuple(s for s, h in zip(rest, held, strict=False) if h)
             rest = []
         against_original += int(2 * own.sum()) - originals
         if against_original >= 2 * size:

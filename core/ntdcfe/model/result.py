@@ -7,23 +7,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.counterfactual import Counterfactual
+from ntdcfe.counterfactual import Counterfactual, Option
 from ntdcfe.model.job import Job
 from ntdcfe.model.threads import one_thread
-from ntdcfe.problem.prediction import Prediction
+from ntdcfe.problem.edits import Edit, Editor
+from ntdcfe.problem.prediction import outcome_of
 from ntdcfe.problem.problem import Problem
-from ntdcfe.problem.words import changes
+from ntdcfe.problem.survival import Survived
+from ntdcfe.problem.words import changes, edits_in_words, limited, sentences
+from ntdcfe.search.base import Found
 
 
 @one_thread()
-def described(problem: Problem, states: list[NDArray[Any]], original: NDArray[Any]) -> dict[str, Any]:
+def described(
+    problem: Problem, states: list[NDArray[Any]], original: NDArray[Any], answer: Found | None = None
+) -> dict[str, Any]:
     """The fields of a counterfactual that follow from its states ``(K, F)``, the answer first.
 
-    `original` is the series as the user gave it, whose shape the arrays have.
+    Parameters
+    ----------
+    problem : Problem
+    states : list of arrays (K, F)
+    original : array
+        The series as the user gave it, whose shape the arrays have.
+    answer : Found, optional
+        What the search knows of the first state: its edits, and its draws under noise.
     """
     if not states:
         nothing = dict.fromkeys(("proximity", "proximity_in_units", "largest_change"), np.nan)
-        return {**nothing, "x": None, "sparsity": None, "changes": (), "candidates": ()}
+        return {
+            **nothing, "x": None, "sparsity": None, "edits": (), "survival": None, "changes": (), "candidates": ()
+        }  # fmt: skip
     space, objective, best = problem.space, problem.objective, states[0]
     units = np.where(space.discrete, np.inf, space.units)
     return {
@@ -32,9 +46,46 @@ def described(problem: Problem, states: list[NDArray[Any]], original: NDArray[An
         "sparsity": int(objective.sparsity(best[None])[0]),
         "proximity_in_units": float(objective.parts(best[None])["distance"][0]),
         "largest_change": float((np.abs(best - space.original) / units).max()),
+        "edits": _edits(problem, best, answer),
+        "survival": None,
         "changes": changes(space.original, best, problem.features),
         "candidates": tuple(as_given(problem, state, original) for state in states),
     }
+
+
+def _edits(problem: Problem, state: NDArray[Any], answer: Found | None) -> tuple[Edit, ...]:
+    """The edits that lead to a state: as the search found them; in a row of a table, one for each changed feature."""
+    changed = bool((state != problem.space.original).any())
+    lists = None if answer is None else answer.edits
+    if not changed or (lists is None and problem.space.n_steps > 1):
+        return ()
+    editor = Editor(problem.space)
+    return edits_in_words(editor, editor.from_states(state[None]) if lists is None else lists, state)
+
+
+def _survived(answer: Found, noise: float) -> Survived | None:
+    return Survived.of(answer.held, answer.draws, noise) if answer.draws else None
+
+
+def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
+    """Of each kind of answer, the best that held when it was asked again."""
+    problem, settings = job.search.problem, job.search.settings
+    sure = {state.tobytes() for state in (*job.answers, *job.others)}
+    noise = 0.0 if settings.survival is None else settings.survival.noise
+    options = {}
+    for kind, answers in job.search.found.items():
+        answer = next((a for a in answers if a.state.tobytes() in sure), None)
+        if answer is not None:
+            fields = described(problem, [answer.state], original, answer)
+            options[kind] = Option(
+                x=fields["x"],
+                edits=fields["edits"],
+                proximity=fields["proximity"],
+                sparsity=fields["sparsity"],
+                survival=_survived(answer, noise),
+                text="\n".join(sentences(fields["changes"], fields["edits"], problem.features.names)),
+            )
+    return options
 
 
 def as_given(problem: Problem, state: NDArray[Any], original: NDArray[Any]) -> NDArray[Any]:
@@ -47,33 +98,34 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     """What a finished job amounts to, for the `original` as the user gave it."""
     search, budget, problem = job.search, job.budget, job.search.problem
     miss = None if job.answers else job.near_miss
+    answer = job.answer
+    fields = described(problem, [*job.answers, *job.others], original, answer)
+    if len(job.holds_to) == len(fields["edits"]):
+        fields["edits"] = tuple(limited(e, f) for e, f in zip(fields["edits"], job.holds_to, strict=True))
+    if answer is not None and search.settings.survival is not None:
+        fields["survival"] = _survived(answer, search.settings.survival.noise)
     return Counterfactual(
         status=job.status,
         original=original,
-        present=_outcome(job.present),
-        prediction=_outcome(job.prediction),
+        present=outcome_of(job.present),
+        prediction=outcome_of(job.prediction),
         target=str(job.trust.target),
         widened=problem.space.limits.widened,
         near_miss=None if miss is None else as_given(problem, miss.state, original),
-        near_miss_prediction=None if miss is None else _outcome(miss.prediction),
+        options=_options(job, original),
+        contributions=job.contributions if len(job.contributions) == len(fields["edits"]) else (),
+        near_miss_prediction=None if miss is None else outcome_of(miss.prediction),
         rows=budget.rows,
         calls=budget.calls,
         failures=budget.failures,
         first_found=search.first_found,
         seconds=budget.seconds,
         confirmed=job.confirmed,
+        implausible=not job.found and problem.plausible is not None and len(search.pool) > 0,
         contradicted=job.trust.contradicted,
         cause=job.cause,
         complete=job.complete,
         history=tuple(search.history),
         features=problem.features,
-        **described(problem, [*job.answers, *job.others], original),
+        **fields,
     )
-
-
-def _outcome(prediction: Prediction | None) -> Any:
-    """The one outcome as plain Python."""
-    if prediction is None:
-        return None
-    value = prediction.outcomes[0]
-    return value.item() if isinstance(value, np.generic) else value

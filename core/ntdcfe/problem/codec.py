@@ -83,6 +83,7 @@ def plain_features(features: Features) -> dict[str, Any]:
         "actionable_steps": {"slice": [steps.start, steps.stop, steps.step]}
         if isinstance(steps, slice)
         else plain(None if steps is None else np.asarray(steps)),
+        "step_names": plain(features.step_names),
     }
 
 
@@ -96,6 +97,5 @@ def unplain_features(entry: Mapping[str, Any]) -> Features:
             raise InvalidInputError(f"a feature of kind {kind!r} cannot be read, only {sorted(_KINDS)}.")
         listed.append(_KINDS[kind](**options))
     steps = entry["actionable_steps"]
-    if isinstance(steps, dict):
-        return Features(listed, slice(*steps["slice"]))
-    return Features(listed, None if steps is None else np.asarray(steps))
+    steps = slice(*steps["slice"]) if isinstance(steps, dict) else None if steps is None else np.asarray(steps)
+    return Features(listed, steps, entry.get("step_names"))

@@ -29,6 +29,8 @@ class Features:
     actionable_steps : slice, sequence of int, or boolean mask (K,), optional
         The time steps that may be changed; all if not given. ``slice(10, None)`` when
         steps 0 to 9 are past.
+    step_names : sequence, optional
+        What the steps are called in sentences: years, dates; "step 3" if not given.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Features:
 
     features: Sequence[Feature]
     actionable_steps: slice | ArrayLike | None = None
+    step_names: Sequence[Any] | None = None
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +64,16 @@ class Features:
         if steps is not None and not isinstance(steps, slice):
             object.__setattr__(self, "actionable_steps", tuple(np.atleast_1d(steps).tolist()))
 
+        if self.step_names is not None:
+            object.__setattr__(self, "step_names", tuple(map(str, self.step_names)))
+
     __repr__ = typed_back
+
+    def step_name(self, step: int, bare: bool = False) -> str:
+        """What a step is called; `bare` without the word in front, where one stands before it already."""
+        if self.step_names is not None and step < len(self.step_names):
+            return str(self.step_names[step])
+        return str(step) if bare else f"step {step}"
 
     @classmethod
     def continuous(

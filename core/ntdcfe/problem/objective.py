@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.features import Features
 
+# A feature that is as smooth as a line may still get a bend of a quarter of its unit (rule of thumb).
+LEAST_ROUGHNESS = 0.25
+
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
 
@@ -62,6 +65,9 @@ class Objective:
         Unit of change of each feature; 1 if not given.
     price_of_cell : float
         What a changed cell costs beside its distance.
+    price_of_edit, price_of_roughness : float
+        What an edit costs, and what it costs to double the roughness of a feature, the sum of its absolute second
+        differences: as shares of the cost.
     proximity : callable
         How far states are from the original.
     terms : sequence of Term
@@ -75,10 +81,14 @@ class Objective:
         price_of_cell: float = 0.0,
         proximity: Proximity = weighted_l1,
         terms: Sequence[Term] = (),
+        price_of_edit: float = 0.0,
+        price_of_roughness: float = 0.0,
     ) -> None:
         self.original = original
         self.features = features
         self.price_of_cell = price_of_cell
+        self.price_of_edit = price_of_edit
+        self.price_of_roughness = price_of_roughness
         self.terms = tuple(terms)
         self._proximity = proximity
         self._feature_weights = features.weights
@@ -109,6 +119,27 @@ class Objective:
             for term in self.terms:
                 cost = cost + self._of_term(term, x)
             return cost, sparsity
+
+    def cost_of_edits(self, x: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What states ``(n, K, F)`` cost that come about by `count` ``(n,)`` edits: ``(n,)``.
+
+        Prices of edits and of roughness are shares of the cost, so that they weigh the same in a series of ten cells
+        and of ten thousand: every further edit has to make the state that much nearer.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            cost = self.cost(x) * (1 + self.price_of_edit) ** count
+            return cost * (1 + self.price_of_roughness * self.roughness(x)) if self.price_of_roughness else cost
+
+    def roughness(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """By how many times their own roughness the features of states ``(n, K, F)`` are rougher, in sum ``(n,)``.
+
+        Roughness of a feature is the sum of its absolute second differences, in units.
+        """
+        if len(self.original) < 3:
+            return np.zeros(len(x))
+        before = _roughness(self.original[None], self._feature_units)
+        more = np.maximum(0.0, _roughness(x, self._feature_units) - before) / (before + LEAST_ROUGHNESS)
+        return np.asarray((more * ~self._feature_discrete).sum(1))
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """What the cost of states ``(n, K, F)`` is made of: "distance" in units, "cells", and each term by its name."""
@@ -153,6 +184,11 @@ class Objective:
         if cost.shape != (len(x),):
             raise InvalidInputError(f"{term.name}.cost must return one number a state, {(len(x),)}, got {cost.shape}.")
         return cost
+
+
+def _roughness(x: NDArray[Any], units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of absolute second differences of each feature, in units ``(n, F)``."""
+    return np.asarray(np.abs(np.diff(x, 2, axis=1)).sum(1) / units)
 
 
 def _distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:

@@ -43,3 +43,7 @@ class LocalOutlierDetector:
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows are in distribution ``(n,)``."""
         return np.asarray(self._detector.predict(rows.reshape(len(rows), -1)) == 1)
+
+    def score_samples(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """How usual rows are ``(n,)``: 0 at the boundary, more inside."""
+        return np.asarray(self._detector.decision_function(rows.reshape(len(rows), -1)))

@@ -10,6 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def outcome_of(prediction: Prediction | None) -> Any:
+    """The first outcome as plain Python; None of no prediction."""
+    if prediction is None or not len(prediction):
+        return None
+    value = prediction.outcomes[0]
+    return value.item() if isinstance(value, np.generic) else value
+
+
 @dataclass(frozen=True)
 class Prediction:
     """What the model said of n rows: labels or values, and probabilities where it gives them.

@@ -22,13 +22,15 @@ from ntdcfe.problem.units import units_of
 class Problem:
     """What is given of one instance.
 
-    `plausible` takes states ``(n, K, F)`` and tells which may be answers ``(n,)``; None if all may.
+    `plausible` takes states ``(n, K, F)`` and tells which may be answers ``(n,)``; None if all may. `usual` takes
+    states and tells how usual they are, more is better ``(n,)``; None where the test has no score.
     """
 
     space: Space
     objective: Objective
     transition: Transition = hold_to_end
     plausible: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None
+    usual: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
 
     @property
     def features(self) -> Features:
@@ -47,6 +49,8 @@ class Problem:
         reach: float | None = None,
         on_violation: OnViolation = "cap",
         price_of_cell: float = 0.0,
+        price_of_edit: float = 0.0,
+        price_of_roughness: float = 0.0,
         terms: Sequence[Term] = (),
         transition: Transition = hold_to_end,
         proximity: Proximity = weighted_l1,
@@ -68,22 +72,31 @@ class Problem:
         original = stand_ins(state, missing) if missing.any() else state
         units = units_of(original, features, missing) if in_units else None
         space = Space(original, features, constraints, on_violation, units, reach, missing)
-        objective = Objective(original, features, units, price_of_cell, proximity, terms)
-        return cls(space, objective, transition, None if plausible is None else _of_states(plausible, space, static))
+        objective = Objective(
+            original, features, units, price_of_cell, proximity, terms, price_of_edit, price_of_roughness
+        )
+        if plausible is None:
+            return cls(space, objective, transition)
+        score = getattr(plausible, "score_samples", None)
+        return cls(
+            space,
+            objective,
+            transition,
+            _of_states(plausible, space, static, bool),
+            None if score is None else _of_states(score, space, static, float),
+        )
 
 
-def _of_states(
-    plausible: Plausible, space: Space, static: bool
-) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """The user's in-distribution test, for states ``(n, K, F)``."""
+def _of_states(ask: Plausible, space: Space, static: bool, kind: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """The user's in-distribution test, or its score, for states ``(n, K, F)``."""
 
-    def test(states: NDArray[Any]) -> NDArray[np.bool_]:
-        rows = space.rows(states)
-        verdict = np.asarray(plausible(rows[:, 0] if static else rows))
+    def test(states: NDArray[Any]) -> NDArray[Any]:
+        rows = space.rows(states).copy()  # what the user's function writes into must not be a state
+        verdict = np.asarray(ask(rows[:, 0] if static else rows))
         if verdict.shape != (len(states),):
             raise InvalidInputError(
                 f"plausible must return one verdict a row, {(len(states),)}, got shape {verdict.shape}."
             )
-        return verdict.astype(bool)
+        return verdict.astype(kind)
 
     return test

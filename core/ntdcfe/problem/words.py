@@ -1,4 +1,7 @@
-"""Changes in words that a person can act on."""
+"""Changes in words that a person can act on: what is said is what holds.
+
+Every number in a sentence is the one that was used, so that the original with the sentences applied is the answer.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.edits import Edit, EditLists, Editor
 from ntdcfe.problem.feature import OneHot
 from ntdcfe.problem.features import Features
-
-# Runs of a feature that are told one by one; a feature changed in more places gets one sentence.
-MOST_RUNS = 2
+from ntdcfe.problem.kinds import KINDS
 
 
 class Change(NamedTuple):
@@ -32,25 +34,29 @@ class Change(NamedTuple):
         return self.text
 
 
-def sentences(runs: Sequence[Change], features: Features) -> list[str]:
-    """The changes in words; a feature changed in many places gets one sentence."""
-    by_feature: dict[str, list[Change]] = {}
+def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str]) -> list[str]:
+    """One sentence an edit; for each feature that no edit speaks of, one sentence of its runs."""
+    told = [edit.text for edit in edits]
+    by_feature: dict[str, list[str]] = {}
+    spoken_of: set[str] = set()
+    for edit in edits:
+        spoken_of |= set(names[names.index(edit.feature) : names.index(edit.last_feature) + 1])
     for change in runs:
-        by_feature.setdefault(change.feature, []).append(change)
-    told: list[str] = []
-    for name, some in by_feature.items():
-        if len(some) <= MOST_RUNS:
-            told += map(str, some)
-            continue
-        before, after = (np.concatenate([getattr(run, side) for run in some]) for side in ("before", "after"))
-        where = f" at {len(before)} steps between {some[0].first_step} and {some[-1].last_step}"
-        told.append(_in_words(features, features.index(name), where, before, after))
-    return told
+        if change.feature not in spoken_of:
+            by_feature.setdefault(change.feature, []).append(change.text)
+    return told + ["; ".join(texts) for texts in by_feature.values()]
 
 
 def outcome_in_words(outcome: Any) -> str:
     """A label, or a value with as many digits as a person reads."""
     return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
+
+
+def number_in_words(value: float) -> str:
+    """A number with all of its digits, and no more."""
+    if value == 0:
+        return "0"
+    return np.format_float_positional(value, trim="-") if 1e-6 <= abs(value) < 1e15 else repr(float(value))
 
 
 def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tuple[Change, ...]:
@@ -62,24 +68,104 @@ def changes(original: NDArray[Any], x: NDArray[Any], features: Features) -> tupl
     for i in np.flatnonzero(edges.any(0)):
         for first, stop in zip(np.flatnonzero(edges[:, i] == 1), np.flatnonzero(edges[:, i] == -1), strict=True):
             before, after = original[first:stop, i].copy(), x[first:stop, i].copy()
-            when = f" at step {first}" if stop - first == 1 else f" from step {first} to {stop - 1}"
-            text = _in_words(features, int(i), "" if len(x) == 1 else when, before, after)
+            text = _run_in_words(features, int(i), when(features, int(first), int(stop - 1), len(x)), before, after)
             found.append(Change(features.names[i], int(first), int(stop - 1), before, after, text))
     return tuple(found)
 
 
-def _in_words(features: Features, i: int, when: str, before: NDArray[Any], after: NDArray[Any]) -> str:
+def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tuple[Edit, ...]:
+    """The edits of one list ``(1, m)`` whose state is `state` ``(K, F)``, as far as they say all of it.
+
+    A feature that limits or constraints moved elsewhere than its edits say is left out: its runs tell of it.
+    """
+    space, features = editor.space, editor.space.features
+    values, places = space.original.T.copy(), np.flatnonzero(lists.kind[0] >= 0)
+    told: dict[int, Edit] = {}
+    for place in places:
+        edit = lists.take((slice(None), place))
+        kind, feature, width, first, last, number = (column[0].item() for column in edit)
+        of = range(feature, feature + width)
+        each = edit.take(np.zeros(width, int))._replace(feature=np.array(of))
+        before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
+        first, last = _trimmed(kind, first, last, (values[of] != before).any(0))
+        text = _edit_in_words(features, feature, width, kind, first, last, number, space.original[:, feature])
+        if width == 1:
+            text += _caps(unlimited[0], editor.low[:, feature], editor.high[:, feature])
+        names = features.names[feature], features.names[feature + width - 1]
+        told[int(place)] = Edit(names[0], first, last, KINDS[kind].name, number, text, names[1])
+    exact = (values == state.T).all(1)
+    return tuple(told[place] for place in places if exact[_of(lists, place)].all())
+
+
+def _of(lists: EditLists, place: int) -> slice:
+    """The features of one edit."""
+    return slice(int(lists.feature[0, place]), int(lists.feature[0, place] + lists.width[0, place]))
+
+
+def limited(edit: Edit, factor: float | None) -> Edit:
+    """The edit with what it says of going further: to so many times its effect it holds; None if further, too."""
+    if factor is None:
+        return edit
+    further = "not further" if factor == 1.0 else f"no more than {factor - 1:.0%} further"
+    return edit._replace(text=f"{edit.text} ({further})")
+
+
+def _trimmed(kind: int, first: int, last: int, changed: NDArray[np.bool_]) -> tuple[int, int]:
+    """The window without steps at its ends that the edit leaves as they are, where that makes no difference."""
+    steps = np.flatnonzero(changed)
+    if KINDS[kind].name in ("swing", "ramp") or not len(steps):
+        return first, last
+    return int(steps[0]), int(steps[-1])
+
+
+def _caps(unlimited: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> str:
+    """The limits that stopped an edit, in words."""
+    above, below = unlimited > high, unlimited < low
+    told = f", not above {number_in_words(high[above.argmax()])}" if above.any() else ""
+    return told + (f", not below {number_in_words(low[below.argmax()])}" if below.any() else "")
+
+
+def when(features: Features, first: int, last: int, n_steps: int) -> str:
+    """The window in words, with a blank before it; nothing for a row of a table."""
+    if n_steps == 1:
+        return ""
+    name = features.step_name
+    if first == last:
+        return f" at {name(first)}"
+    if first == 0 and last == n_steps - 1:
+        return " throughout"
+    return f" from {name(first)} to {'the end' if last == n_steps - 1 else name(last, bare=True)}"
+
+
+def _edit_in_words(
+    features: Features, i: int, width: int, kind: int, first: int, last: int, number: float, original: NDArray[Any]
+) -> str:
+    name, window = repr(features.names[i]), when(features, first, last, len(original))
+    if width > 1:
+        name = f"each of {name} to {features.names[i + width - 1]!r}"
+    if features[i].choices is not None:
+        verb = "switch" if isinstance(features[i], OneHot) else "set"
+        return f"{verb} {name} to {features[i].describe(number)}{window}"
+    if len(original) == 1:
+        verb = "raise" if number > original[0] else "lower"
+        return f"{verb} {name} from {original[0]:.4g} to {number_in_words(number)}"
+    size = {"shift": abs(number), "ramp": abs(number), "swing": round(100 * number)}.get(KINDS[kind].name, number)
+    return KINDS[kind].say(name, number_in_words(size), number > 0, window)
+
+
+def _run_in_words(features: Features, i: int, window: str, before: NDArray[Any], after: NDArray[Any]) -> str:
     feature, name = features[i], repr(features.names[i])
     if feature.choices is not None:
         verb = "switch" if isinstance(feature, OneHot) else "set"
-        old, new = (
-            " / ".join(feature.describe(value) for value in dict.fromkeys(values.tolist()))
-            for values in (before, after)
-        )
-        return f"{verb} {name} from {old} to {new}{when}"
-    difference = after - before
-    verb = "raise" if (difference > 0).all() else "lower" if (difference < 0).all() else "move"
-    size = np.abs(difference)
-    by = f"{size.mean():.4g}" + ("" if np.ptp(size) < 5e-4 * size.mean() else " on average")
-    mean = "" if len(before) == 1 else "mean "
-    return f"{verb} {name} by {by}{when} ({mean}{before.mean():.4g} to {after.mean():.4g})"
+        values = [feature.describe(value) for value in after.tolist()]
+        old = f" from {feature.describe(before[0])}" if len(before) == 1 else ""
+        return f"{verb} {name}{old} to {_listed(values)}{window}"
+    verb = "raise" if (after > before).all() else "lower" if (after < before).all() else "move"
+    values = [number_in_words(value) for value in after.tolist()]
+    old = f" from {before[0]:.4g}" if len(before) == 1 else ""
+    return f"{verb} {name}{old} to {_listed(values)}{window}"
+
+
+def _listed(values: list[str]) -> str:
+    """One value for all steps, or one for each."""
+    return values[0] if len(set(values)) == 1 else ", ".join(values)

@@ -36,6 +36,8 @@ def problem_of(
         reach=settings.reach,
         on_violation=settings.on_violation,
         price_of_cell=settings.sparsity_weight,
+        price_of_edit=settings.edit_weight,
+        price_of_roughness=settings.roughness_weight,
         terms=settings.terms,
         transition=explainer.transition,
         proximity=explainer.proximity,

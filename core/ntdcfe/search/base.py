@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Update
+from ntdcfe.problem.edits import EditLists
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from ntdcfe.settings import SearchSettings
 
+# A valid state that is not plausible counts as so many times as far: it is a start, and no answer. Where the test has
+# a score, a state that is further out of distribution counts up to so much more (rule of thumb).
+IMPLAUSIBLE, MORE_IMPLAUSIBLE = 4.0, 4.0
 # How many of one batch enter the pool: the next batch will have better ones (rule of thumb).
 MOST_OF_A_BATCH = 8
 
@@ -63,6 +67,16 @@ class Outcome(NamedTuple):
         return Outcome(self.states[rows], self.valid[rows], score, self.cost[rows])
 
 
+@dataclass
+class Found:
+    """An answer of one kind: its state ``(K, F)``, its edits ``(1, m)`` if it has any, and its draws under noise."""
+
+    state: NDArray[Any]
+    edits: EditLists | None = None
+    draws: int = 0
+    held: int = 0
+
+
 class Allowance(Protocol):
     """What a search may spend; see :class:`ntdcfe.model.budget.Budget`."""
 
@@ -92,6 +106,10 @@ class Search:
     first_found: int | None = None
     """Rows it took to the first counterfactual of the default search."""
     history: list[Update] = field(default_factory=list)
+    found: dict[str, list[Found]] = field(default_factory=dict)
+    """Answers by the name of their kind, the best first."""
+    ceiling: float = 1.0
+    """The share of the budget that the present phase may use up."""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -115,7 +133,19 @@ class Search:
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the budget is used up."""
-        return self.budget.left(share, len(self.pool) > 0)
+        return self.budget.left(share * self.ceiling, len(self.pool) > 0)
+
+    def strangeness(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """What the cost of valid states ``(n, K, F)`` is multiplied by: 1 if they are plausible ``(n,)``."""
+        factor, plausible = np.ones(len(states)), self.problem.plausible
+        if plausible is None or not len(states):
+            return factor
+        odd = ~plausible(states)
+        factor[odd] = IMPLAUSIBLE
+        if self.problem.usual is not None and odd.any():
+            away = np.maximum(0.0, -self.problem.usual(states[odd]))
+            factor[odd] += MORE_IMPLAUSIBLE * away / (1 + away)
+        return factor
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""
@@ -134,11 +164,10 @@ class Search:
         return self.keep(states, answer)
 
     def keep(self, states: NDArray[Any], answer: Answer) -> Outcome:
-        """Take those states ``(n, K, F)`` that reached the target, and are plausible, into the pool."""
-        reached, plausible = answer.reached.copy(), self.problem.plausible
-        if plausible is not None and reached.any():
-            reached[reached] = plausible(states[reached])
+        """Take those states ``(n, K, F)`` that reached the target into the pool; implausible ones are costly."""
+        reached = answer.reached.copy()
         cost, sparsity = self.objective.cost_and_sparsity(states)
+        cost[reached] *= self.strangeness(states[reached])
         if reached.any():
             if self.first_found is None:
                 self.budget.replan()

@@ -1,25 +1,54 @@
 """The default search, its phases in order.
 
 As in Algorithm 1 an episode is a chain of interventions from the original that ends at a valid
-state; here many episodes share every call to the model, and what they find is made cheaper.
+state; here many episodes share every call to the model, and what they find is made simpler or nearer.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntdcfe.problem.reprs import typed_back
 from ntdcfe.problem.transition import hold_to_end
-from ntdcfe.search.base import Asks, Search
+from ntdcfe.search.base import Asks, Found, Search
+from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
-from ntdcfe.search.exhaustive import exhaustive, is_small
+from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
+from ntdcfe.search.options import drawn_afresh
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
 from ntdcfe.search.tables import grow
 
 
+@dataclass(frozen=True, repr=False)
+class PhaseTuning:
+    """How the budget is shared out among the phases; rules of thumb.
+
+    Parameters
+    ----------
+    nearest : float
+        The share of the budget by which the search for the nearest answer ends, where others are wanted, too.
+    tests : float
+        The share that is left for the last tests under noise, of each kind of answer.
+    """
+
+    nearest: float = 0.4
+    tests: float = 0.03
+
+    __repr__ = typed_back
+
+
 def default(search: Search) -> Asks:
-    """Probe, learn, refine; where the user's own transition says what can be done, its interventions alone."""
+    """Find, then refine cell by cell to the nearest, then walk over edits to the simplest.
+
+    Where the user's own transition says what can be done, its interventions alone are tried.
+    """
     free = search.problem.transition is hold_to_end
     if free and is_small(search):
         yield from exhaustive(search)
+        search.found = exact_answers(search)
         return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
@@ -30,4 +59,28 @@ def default(search: Search) -> Asks:
         yield from probe(search, agent)
     yield from Episodes(search, agent, free).rounds()
     if free and search.settings.refine and len(search.pool):
+        yield from _answers(search)
+
+
+def _answers(search: Search) -> Asks:
+    """The kinds of answers that are wanted, one after the other: what is nearest tells which cells matter."""
+    wanted, n, tuning = search.settings.options, search.settings.n_counterfactuals, search.settings.tuning.phases
+    rng = np.random.default_rng([search.seed, 2])
+    spare = tuning.tests if search.settings.survival is not None else 0.0
+    edits = "simplest" in wanted or "sturdiest" in wanted
+    if "nearest" in wanted:
+        end = tuning.nearest if edits else 1.0
+        search.ceiling = end - spare
         yield from refine(search)
+        search.ceiling = end
+        nearest = [Found(state) for state in (search.pool.states[:1] if n == 1 else search.pool.diverse(n))]
+        search.found["nearest"] = (yield from drawn_afresh(search, nearest[:1], 1, rng)) + nearest[1:]
+    if edits:
+        walk = Walk(search)
+        search.ceiling = 1.0 - spare * (1 + ("sturdiest" in wanted))
+        yield from walk.steps()
+        search.ceiling = 1.0
+        search.found["simplest"] = yield from drawn_afresh(search, walk.simplest(), n, rng)
+        if "sturdiest" in wanted:
+            sturdy = yield from walk.sturdiest()
+            search.found["sturdiest"] = yield from drawn_afresh(search, sturdy, 1, rng)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.space import Space
-from ntdcfe.search.base import Asks, Search
+from ntdcfe.search.base import Asks, Found, Search
 
 # Every state is asked about where there are no more than this (rule of thumb: as many as the default budget has rows).
 MOST_STATES = 10_000
@@ -52,6 +53,23 @@ def exhaustive(search: Search) -> Asks:
         asked = np.concatenate([asked, states])
         if len(states):
             yield from search.ask(states)
+
+
+def exact_answers(search: Search) -> dict[str, list[Found]]:
+    """The kinds of answers in a small space: the nearest, and the cheapest as edits of those that edits lead to."""
+    states = search.pool.states
+    if not states:
+        return {}
+    editor, found = Editor(search.space), {}
+    if "simplest" in search.settings.options:
+        lists = editor.from_states(np.array(states))
+        cost = search.objective.cost_of_edits(np.array(states), lists.n_edits)
+        exact = (editor.states(lists) == np.array(states)).all((1, 2))
+        order = [i for i in np.argsort(cost, kind="stable") if exact[i]]
+        found["simplest"] = [Found(states[i], lists.take(slice(i, i + 1)).packed()) for i in order]
+    if "nearest" in search.settings.options:
+        found["nearest"] = [Found(state) for state in states]
+    return found
 
 
 def _new(states: NDArray[Any], asked: NDArray[Any], space: Space) -> NDArray[Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ntdcfe.problem.reprs import typed_back
+from ntdcfe.search.default import PhaseTuning
+from ntdcfe.search.edits.tested import TestTuning
+from ntdcfe.search.edits.walk import WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
@@ -20,8 +23,11 @@ from ntdcfe.search.tables import TableTuning
 class SearchTuning:
     """The numbers of the phases of the default search, each phase's in its own file."""
 
+    phases: PhaseTuning = field(default_factory=PhaseTuning)
     starts: StartTuning = field(default_factory=StartTuning)
     episodes: EpisodeTuning = field(default_factory=EpisodeTuning)
+    walk: WalkTuning = field(default_factory=WalkTuning)
+    tests: TestTuning = field(default_factory=TestTuning)
     tables: TableTuning = field(default_factory=TableTuning)
     refine: RefineTuning = field(default_factory=RefineTuning)
     descent: DescentTuning = field(default_factory=DescentTuning)

@@ -1,0 +1,108 @@
+"""After the last check: what each edit of the answer does, and how far one may go beyond it.
+
+One question about all of it: the answer with every subset of its edits, and with each edit taken further.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.model.trust import Question, Talk
+from ntdcfe.problem.contribution import Contribution
+from ntdcfe.problem.edits import NONE, EditLists, Editor
+from ntdcfe.problem.prediction import Prediction, outcome_of
+
+if TYPE_CHECKING:
+    from ntdcfe.model.job import Job
+
+# Up to so many edits every subset of them is asked about: 32 rows.
+MOST_EDITS = 5
+# How many times its effect an edit is taken to see whether it still holds (rule of thumb).
+FURTHER = (1.05, 1.1, 1.25, 1.5)
+
+
+def aftermath(job: Job) -> Talk:
+    """Leaves the contributions of the answer's edits in the job, and which of them do not hold further."""
+    answer = job.answer
+    if answer is None or answer.edits is None or job.trust.contradicted or job.status != "found":
+        return
+    editor, lists = Editor(job.search.space), answer.edits
+    m = int(lists.n_edits[0])
+    if m == 0:
+        return
+    subsets = _subsets(m) if m <= MOST_EDITS else []
+    asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
+    states = editor.states(EditLists.concatenate(asked))
+    if len(states) > job.budget.rows_left:
+        return
+    prediction = yield Question(states)
+    n = len(subsets)
+    if m <= MOST_EDITS:
+        job.contributions = _contributions(job, m, subsets, prediction[:n])
+    held = job.trust.target.reached(prediction[n:]).reshape(m, len(FURTHER))
+    # A range ends before the first of the steps that does not hold.
+    steps = np.where(held.all(1), len(FURTHER), (~held).argmax(1))
+    job.holds_to = tuple(None if s == len(FURTHER) else (1.0, *FURTHER)[s] for s in steps.tolist())
+
+
+def _subsets(m: int) -> list[tuple[int, ...]]:
+    """Every subset of m edits but none and all."""
+    return [subset for size in range(1, m) for subset in combinations(range(m), size)]
+
+
+def _only(lists: EditLists, subset: tuple[int, ...]) -> EditLists:
+    places = np.arange(lists.kind.shape[1])
+    return lists._replace(kind=np.where(np.isin(places, subset), lists.kind, NONE).astype(np.int8))
+
+
+def _further(editor: Editor, lists: EditLists) -> list[EditLists]:
+    """The list with each of its edits taken further by each factor."""
+    out = []
+    for place in range(int(lists.n_edits[0])):
+        at = np.array([place])
+        for factor in FURTHER:
+            stronger = lists.copy()
+            stronger.put(np.array([True]), at, editor.weakened(lists.at(at), np.array([factor])))
+            out.append(stronger)
+    return out
+
+
+def _contributions(
+    job: Job, m: int, subsets: list[tuple[int, ...]], prediction: Prediction
+) -> tuple[Contribution, ...]:
+    """What the model says without each edit and with it alone, and its Shapley share where there are scores."""
+    place = {subset: i for i, subset in enumerate(subsets)}
+    said: dict[tuple[int, ...], Prediction | None] = {(): job.present, tuple(range(m)): job.prediction}
+    said |= {subset: prediction[i : i + 1] for subset, i in place.items()}
+    score = {subset: _score(job, one) for subset, one in said.items()}
+    out = []
+    for edit in range(m):
+        others = tuple(i for i in range(m) if i != edit)
+        share = None if any(value is None for value in score.values()) else _shapley(edit, m, score)
+        out.append(Contribution(outcome_of(said[others]), outcome_of(said[(edit,)]), share))
+    total = sum(abs(c.share) for c in out if c.share is not None)
+    return tuple(c._replace(share=None if c.share is None or not total else c.share / total) for c in out)
+
+
+def _score(job: Job, prediction: Prediction | None) -> float | None:
+    score: NDArray[Any] | None = None if prediction is None else job.trust.target.score(prediction)
+    return None if score is None else float(score[0])
+
+
+def _shapley(edit: int, m: int, score: dict[tuple[int, ...], float | None]) -> float:
+    """What the edit adds to the score, averaged over all orders in which the edits may come."""
+    total = 0.0
+    others = [i for i in range(m) if i != edit]
+    for size in range(m):
+        for subset in combinations(others, size):
+            weight = factorial(size) * factorial(m - size - 1) / factorial(m)
+            with_it, without = score[tuple(sorted((*subset, edit)))], score[subset]
+            assert with_it is not None
+            assert without is not None
+            total += weight * (with_it - without)
+    return total

@@ -1,0 +1,358 @@
+"""The named changes that a person would say, and what they do to a series.
+
+A counterfactual is a short list of edits, each a feature, a window of steps, a kind and a number. Many lists are
+worked on at once: :class:`EditLists` holds them as arrays, :class:`Editor` knows what they do to one series.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.kinds import KINDS, PLACE, Window
+from ntdcfe.problem.space import Space
+
+# A number is rounded to steps of at most this share of its feature's unit: what a person would write (rule of thumb).
+SHARE_OF_UNIT = 0.02
+# Ratios are whole percents.
+DECIMALS_OF_RATIOS = 2
+NONE = -1
+# How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
+# of thumb: bands of a spectrum, sensors of an array).
+BROAD, FEWEST_BROAD = 0.2, 8
+
+
+class Edit(NamedTuple):
+    """One named change of a counterfactual.
+
+    `feature` is its name; the window runs from `first_step` to `last_step`, both included; `kind` says what is done
+    there ("shift", "at_least", "at_most", "level", "swing", "ramp", "set"), `value` by how much, and `text` is the
+    sentence. An edit of several neighbouring features runs from `feature` to `last_feature`.
+    """
+
+    feature: str
+    first_step: int
+    last_step: int
+    kind: str
+    value: float
+    text: str
+    last_feature: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class EditLists(NamedTuple):
+    """n lists of up to m edits: arrays ``(n, m)``, `kind` -1 where a place is empty.
+
+    `width` is how many neighbouring features an edit is of, `feature` the first of them.
+    """
+
+    kind: NDArray[Any]
+    feature: NDArray[Any]
+    width: NDArray[Any]
+    first: NDArray[Any]
+    last: NDArray[Any]
+    number: NDArray[Any]
+
+    @staticmethod
+    def empty(n: int, m: int) -> EditLists:
+        """Lists without an edit."""
+        none = np.zeros((n, m), np.int64)
+        kind, width = np.full((n, m), NONE, np.int8), np.ones((n, m), np.int64)
+        return EditLists(kind, none, width, none.copy(), none.copy(), np.zeros((n, m)))
+
+    @staticmethod
+    def concatenate(parts: list[EditLists]) -> EditLists:
+        """All lists, in order; shorter ones are filled up with empty places."""
+        most = max(part.kind.shape[1] for part in parts)
+        return EditLists(*(np.concatenate(columns) for columns in zip(*(p.widened(most) for p in parts), strict=True)))
+
+    def widened(self, m: int) -> EditLists:
+        """The same with at least m places."""
+        more = m - self.kind.shape[1]
+        if more <= 0:
+            return self
+        empty = EditLists.empty(len(self.kind), more)
+        return EditLists(*(np.concatenate(columns, axis=1) for columns in zip(self, empty, strict=True)))
+
+    def take(self, rows: Any) -> EditLists:
+        """Those of the lists."""
+        return EditLists(*(column[rows] for column in self))
+
+    def copy(self) -> EditLists:
+        """The same, to be written into."""
+        return EditLists(*(column.copy() for column in self))
+
+    @property
+    def n_edits(self) -> NDArray[np.int64]:
+        """How many edits each list has ``(n,)``."""
+        return (self.kind != NONE).sum(1)
+
+    def packed(self) -> EditLists:
+        """The same with all empty places at the end, and no more of them than needed."""
+        order = np.argsort(self.kind == NONE, axis=1, kind="stable")
+        most = max(1, int(self.n_edits.max(initial=0)))
+        return EditLists(*(np.take_along_axis(column, order, 1)[:, :most] for column in self))
+
+    def at(self, place: NDArray[np.int64]) -> EditLists:
+        """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
+        return EditLists(*(column[np.arange(len(place)), place] for column in self))
+
+    def put(self, rows: NDArray[Any], place: NDArray[np.int64], edits: EditLists) -> None:
+        """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``."""
+        at = np.flatnonzero(rows)
+        for i in range(len(self)):
+            self[i][at, place[at]] = edits[i][at]
+
+
+class Editor:
+    """What edits do to one series.
+
+    Parameters
+    ----------
+    space : Space
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.units = space.units
+        self.features = np.flatnonzero(space.movable.any(0))
+        self.steps = np.flatnonzero(space.movable.any(1))
+        written = zip(space.units, space.features.precisions, strict=True)
+        self.decimals = np.array([_decimals(unit) if p is None else p for unit, p in written])
+        # Limits that come from the reach are not the user's, and are said with as many digits as other numbers.
+        self.low, self.high = _written(space.low, self.decimals, np.ceil), _written(space.high, self.decimals, np.floor)
+        given = np.isfinite([getattr(feature, "limits", (0.0, 0.0)) for feature in space.features])
+        self.low = np.where(given[:, 0], space.low, self.low)
+        self.high = np.where(given[:, 1], space.high, self.high)
+        self._runs = _runs(space, self.decimals)
+        usable = [kind for kind in KINDS if space.n_steps > 1 or not kind.needs_steps]
+        self._kinds = {
+            discrete: np.array([PLACE[kind.name] for kind in usable if kind.discrete == discrete])
+            for discrete in (False, True)
+        }
+
+    def states(self, lists: EditLists) -> NDArray[Any]:
+        """The series after each list ``(n, K, F)``, as the space allows it."""
+        return self.space.project(self.applied(lists))
+
+    def applied(self, lists: EditLists) -> NDArray[Any]:
+        """The series after each list ``(n, K, F)``, edits one after the other, each within the limits."""
+        states = np.repeat(self.space.original[None], len(lists.kind), axis=0)
+        for place in range(lists.kind.shape[1]):
+            rows = np.flatnonzero(lists.kind[:, place] != NONE)
+            edit = lists.take((rows, place))
+            # An edit of several features is one of each of them.
+            of = np.repeat(np.arange(len(rows)), edit.width)
+            offset = np.arange(len(of)) - np.repeat(np.cumsum(edit.width) - edit.width, edit.width)
+            each = edit.take(of)._replace(feature=edit.feature[of] + offset)
+            states[rows[of], :, each.feature] = self.apply(each, states[rows[of], :, each.feature])[0]
+        return states
+
+    def capped(self, lists: EditLists) -> NDArray[np.bool_]:
+        """Which lists have an edit of several features that a limit stops somewhere ``(n,)``: it cannot be said."""
+        out = np.zeros(len(lists.kind), bool)
+        for place in np.flatnonzero((lists.width > 1).any(0)):
+            rows = np.flatnonzero((lists.kind[:, place] != NONE) & (lists.width[:, place] > 1))
+            edit = lists.take((rows, place))
+            low, high = self._reach_of(edit)
+            away = self.changed_by(edit)
+            out[rows] = (away > high) | (away < low) | ~self._scaled[edit.kind]
+        return out
+
+    def _reach_of(self, edit: EditLists) -> tuple[NDArray[Any], NDArray[Any]]:
+        """How far the features of single edits may all be moved down and up, columns ``(n,)``."""
+        down, up = (self.low - self.space.original).max(0), (self.high - self.space.original).min(0)
+        ends = [slice(f, f + w) for f, w in zip(edit.feature.tolist(), edit.width.tolist(), strict=True)]
+        return np.array([down[end].max() for end in ends]), np.array([up[end].min() for end in ends])
+
+    def apply(self, edit: EditLists, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values ``(n, K)`` after single edits, columns ``(n,)``: within the limits, and as if there were none."""
+        inside, after = self._inside(edit), values.copy()
+        for which in np.unique(edit.kind):
+            rows = edit.kind == which
+            after[rows] = KINDS[which].apply(values[rows], inside[rows], edit.number[rows, None])
+        after = np.where(inside, after, values)
+        low, high = self.low[:, edit.feature].T, self.high[:, edit.feature].T
+        return np.where(after == values, values, np.clip(after, low, high)), after
+
+    def _inside(self, edit: EditLists) -> NDArray[np.bool_]:
+        """Which steps are in the window of single edits ``(n, K)``."""
+        steps = np.arange(self.space.n_steps)
+        return (steps >= edit.first[:, None]) & (steps <= edit.last[:, None])
+
+    def window(self, edit: EditLists) -> Window:
+        """What the original is like in the windows of single edits, columns ``(n,)``."""
+        values, inside = self.space.original[:, edit.feature].T, self._inside(edit)
+        mean = (values * inside).sum(1) / np.maximum(inside.sum(1), 1)
+        return Window(np.where(inside, values, np.inf).min(1), np.where(inside, values, -np.inf).max(1), mean)
+
+    def neutral(self, edit: EditLists) -> NDArray[np.float64]:
+        """The numbers ``(n,)`` with which single edits would change nothing, or least."""
+        return self._by_kind(edit.kind, lambda kind, window: kind.neutral(window), self.window(edit))
+
+    def weakened(self, edit: EditLists, ratio: NDArray[np.float64]) -> EditLists:
+        """Single edits with their numbers moved to that share ``(n,)`` of their effect; set ones stay as they are."""
+        neutral = self.neutral(edit)
+        number = neutral + (edit.number - neutral) * ratio
+        return edit._replace(number=np.where(self.space.discrete[edit.feature], edit.number, number))
+
+    def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
+        """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
+        away = edit.number - self.neutral(edit)
+        span = self.window(edit)
+        return np.where(self._scaled[edit.kind], away, away * (span.high - span.low))
+
+    def of_kind(self, edit: EditLists, kind: NDArray[np.int8], change: NDArray[np.float64]) -> EditLists:
+        """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
+        rises = change > 0
+        kind = np.where(rises & (kind == PLACE["at_most"]), PLACE["at_least"], kind)
+        kind = np.where(~rises & (kind == PLACE["at_least"]), PLACE["at_most"], kind).astype(np.int8)
+        number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), self.window(edit), change)
+        return edit._replace(kind=kind, number=number)
+
+    def draw(
+        self,
+        n: int,
+        strength: float,
+        rng: np.random.Generator,
+        features: NDArray[np.int64] | None = None,
+        windows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> EditLists:
+        """n single edits, columns ``(n,)``, that change their feature by up to `strength` units."""
+        feature = rng.choice(self.features, n) if features is None else features
+        first, last = self.draw_windows(n, rng) if windows is None else windows
+        kind = self.draw_kinds(feature, rng)
+        change = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
+        edit = EditLists(kind, feature, np.ones(n, np.int64), first, last, np.zeros(n))
+        drawn = self.of_kind(edit, kind, change)
+        for i in np.flatnonzero(self.space.discrete[feature]):
+            drawn.number[i] = rng.choice(self.space.choices[feature[i]])  # type: ignore[arg-type]
+        return self.widened(drawn, rng.random(n) < BROAD, rng)
+
+    def widened(self, edit: EditLists, rows: NDArray[np.bool_], rng: np.random.Generator) -> EditLists:
+        """Those of the single edits, columns ``(n,)``, as shifts of several neighbouring features of one scale."""
+        n = len(edit.kind)
+        start, size = self._runs[0][edit.feature], self._runs[1][edit.feature]
+        width = np.clip(np.ceil(size ** rng.uniform(0.3, 1.0, n)).astype(int), 1, size)
+        first = start + (rng.random(n) * (size - width + 1)).astype(int)
+        broad = rows & (size >= FEWEST_BROAD) & (width > 1)
+        change = np.where(np.abs(edit.number) > 0, self.changed_by(edit), 0.0) * rng.uniform(0.02, 1.0, n)
+        shift = self.of_kind(edit, np.full(n, PLACE["shift"], np.int8), change)
+        wide = shift._replace(feature=first, width=width)
+        return EditLists(*(np.where(broad, new, old) for new, old in zip(wide, edit, strict=True)))
+
+    def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int8]:
+        """A kind for each feature ``(n,)``."""
+        kind = np.full(len(feature), NONE, np.int8)
+        for discrete, usable in self._kinds.items():
+            rows = np.flatnonzero(self.space.discrete[feature] == discrete)
+            chance = np.array([KINDS[i].chance for i in usable])
+            if len(rows):
+                kind[rows] = rng.choice(usable, len(rows), p=chance / chance.sum())
+        return kind
+
+    def draw_windows(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First and last steps ``(n,)``: half of any length, the others up to one or both ends of the series."""
+        steps, k = self.steps, len(self.steps)
+        length = np.clip(np.round(k ** rng.uniform(0.15, 1, n)).astype(int), 1, k)
+        first = (rng.random(n) * (k - length + 1)).astype(int)
+        last = first + length - 1
+        share, cut = rng.random(n), (rng.random(n) * k).astype(int)
+        first = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut, cut, 0 * cut], first)
+        last = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut + k - 1, 0 * cut + k - 1, cut], last)
+        return steps[first], steps[last]
+
+    def rounded(self, lists: EditLists) -> EditLists:
+        """The same with numbers that a person would write."""
+        number = lists.number.copy()
+        decimals = np.where(self._scaled[lists.kind], self.decimals[lists.feature], DECIMALS_OF_RATIOS)
+        for d in np.unique(decimals):
+            number = np.where(decimals == d, np.round(number, int(d)) + 0.0, number)
+        # A level beyond a limit is the limit.
+        low, high = self.low.min(0)[lists.feature], self.high.max(0)[lists.feature]
+        number = np.where(self._is_level[lists.kind], np.clip(number, low, high), number)
+        return lists._replace(number=np.where(self.space.discrete[lists.feature], lists.number, number))
+
+    def from_states(self, states: NDArray[Any]) -> EditLists:
+        """About the same changes as in states ``(n, K, F)``: one edit for each feature that rises, or falls, in them.
+
+        A feature that does both gets one edit for each direction.
+        """
+        space = self.space
+        change = states - space.original
+        parts = []
+        for feature in np.flatnonzero((change != 0).any((0, 1))):
+            for sign in (1.0, -1.0):
+                moved = sign * change[:, :, feature] > 0
+                rows = moved.any(1)
+                if not rows.any():
+                    continue
+                size = np.where(moved, np.abs(change[:, :, feature]), 0.0)
+                edit = EditLists.empty(len(states), 1)
+                edit.feature[:, 0] = feature
+                edit.first[:, 0] = moved.argmax(1)
+                edit.last[:, 0] = space.n_steps - 1 - moved[:, ::-1].argmax(1)
+                if space.discrete[feature]:
+                    place = size.argmax(1)
+                    edit.kind[rows, 0] = PLACE["set"]
+                    edit.number[:, 0] = states[np.arange(len(states)), place, feature]
+                elif space.n_steps == 1:
+                    edit.kind[rows, 0] = PLACE["level"]
+                    edit.number[:, 0] = states[:, 0, feature]
+                else:
+                    edit.kind[rows, 0] = PLACE["shift"]
+                    edit.number[:, 0] = sign * size.max(1)
+                parts.append(edit)
+        joined = [np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True)]
+        return EditLists(*joined).packed()
+
+    @property
+    def _is_level(self) -> NDArray[np.bool_]:
+        """Of each kind, and of none, whether its number is a value of the feature."""
+        return np.array([*(kind.name in ("level", "at_least", "at_most") for kind in KINDS), False])
+
+    @property
+    def _scaled(self) -> NDArray[np.bool_]:
+        """Of each kind, and of none, whether its number is in the feature's scale."""
+        return np.array([*(kind.scaled for kind in KINDS), True])
+
+    def _by_kind(self, kinds: NDArray[np.int8], number: Any, window: Window, *columns: Any) -> NDArray[np.float64]:
+        out = np.zeros(len(kinds))
+        for which in np.unique(kinds):
+            if which != NONE:
+                rows = kinds == which
+                of_rows = Window(*(part[rows] for part in window))
+                out[rows] = number(KINDS[which], of_rows, *(column[rows] for column in columns))
+        return out
+
+
+def _runs(space: Space, decimals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each feature the first of its neighbours of one scale that may all be moved, and how many they are."""
+    free = space.movable.any(0) & ~space.discrete
+    start, size = np.arange(len(free)), np.ones(len(free), np.int64)
+    for i in range(1, len(free)):
+        alike = free[i] and free[i - 1] and decimals[i] == decimals[i - 1]
+        start[i] = start[i - 1] if alike else i
+    for first in np.unique(start):
+        size[start == first] = (start == first).sum()
+    return start, size
+
+
+def _written(limits: NDArray[Any], decimals: NDArray[np.int64], towards: Any) -> NDArray[Any]:
+    """Limits ``(K, F)`` with as many decimals ``(F,)`` as numbers of their feature are written with."""
+    steps = 10.0 ** decimals.astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = towards(limits * steps) / steps
+    return np.where(np.isfinite(rounded), rounded, limits)
+
+
+def _decimals(unit: float) -> int:
+    """Decimals with which a number of that unit is written."""
+    if not (math.isfinite(unit) and unit > 0):
+        return 6
+    return int(np.clip(math.ceil(-math.log10(SHARE_OF_UNIT * unit)), -300, 300))

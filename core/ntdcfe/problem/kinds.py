@@ -1,0 +1,237 @@
+"""The kinds of edits: what each does to a window of a series, and how it is said.
+
+A kind of your own is one class; :data:`KINDS` lists those that take part.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Window(NamedTuple):
+    """Of n windows: the least, the largest and the mean value of the original in each ``(n,)``."""
+
+    low: Array
+    high: Array
+    mean: Array
+
+
+class Kind(ABC):
+    """One way to change a feature within a window of steps, by one number."""
+
+    #: What it is called in an :class:`~ntdcfe.problem.edits.Edit`.
+    name: ClassVar[str]
+    #: How often it is drawn, beside the others.
+    chance: ClassVar[float] = 0.1
+    #: Whether it is for features with listed values.
+    discrete: ClassVar[bool] = False
+    #: Whether its number is in the feature's own scale, not a ratio.
+    scaled: ClassVar[bool] = True
+    #: Whether it needs more than one step to be of use.
+    needs_steps: ClassVar[bool] = True
+
+    @abstractmethod
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """The values ``(n, K)`` of a feature after the edit by `number` ``(n, 1)``; only the window's are taken."""
+
+    @abstractmethod
+    def neutral(self, window: Window) -> Array:
+        """The number ``(n,)`` that changes nothing, or least: weaker is nearer to it."""
+
+    @abstractmethod
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The number ``(n,)`` that changes the window by about `change` ``(n,)``, up or down."""
+
+    @abstractmethod
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """The edit as a sentence; `number` is its size in words, `rises` whether its number is positive."""
+
+    def fits(self, change: Array) -> NDArray[np.bool_]:
+        """Whether it can change a window in that direction ``(n,)``."""
+        return np.ones(len(change), bool)
+
+
+class Shift(Kind):
+    """Adds a value."""
+
+    name = "shift"
+    chance = 0.3
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """Values plus the number."""
+        return values + number
+
+    def neutral(self, window: Window) -> Array:
+        """Zero."""
+        return np.zeros(len(window.mean))
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The change itself."""
+        return change
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Raise or lower by."""
+        return f"{'raise' if rises else 'lower'} {name} by {number}{when}"
+
+
+class AtLeast(Kind):
+    """Raises what is below a level to it."""
+
+    name = "at_least"
+    chance = 0.2
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """Values, or the level where they are below it."""
+        return np.maximum(values, number)
+
+    def neutral(self, window: Window) -> Array:
+        """The least value."""
+        return window.low
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The least value, raised."""
+        return window.low + np.abs(change)
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Keep at or above."""
+        return f"keep {name} at {number} or above{when}"
+
+    def fits(self, change: Array) -> NDArray[np.bool_]:
+        """Upwards only."""
+        return np.asarray(change > 0)
+
+
+class AtMost(Kind):
+    """Lowers what is above a level to it."""
+
+    name = "at_most"
+    chance = 0.2
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """Values, or the level where they are above it."""
+        return np.minimum(values, number)
+
+    def neutral(self, window: Window) -> Array:
+        """The largest value."""
+        return window.high
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The largest value, lowered."""
+        return window.high - np.abs(change)
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Keep at or below."""
+        return f"keep {name} at {number} or below{when}"
+
+    def fits(self, change: Array) -> NDArray[np.bool_]:
+        """Downwards only."""
+        return np.asarray(change < 0)
+
+
+class Level(Kind):
+    """Holds one value; in a row of a table, takes it."""
+
+    name = "level"
+    chance = 0.12
+    needs_steps = False
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """The level."""
+        return number + 0 * values
+
+    def neutral(self, window: Window) -> Array:
+        """The mean: no level leaves a series as it is, this one changes it least."""
+        return window.mean
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The mean, moved."""
+        return window.mean + change
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Hold at."""
+        return f"hold {name} at {number}{when}"
+
+
+class Swing(Kind):
+    """Scales the values about their mean in the window."""
+
+    name = "swing"
+    chance = 0.08
+    scaled = False
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """The mean plus the scaled difference from it."""
+        mean = (values * window).sum(1, keepdims=True) / np.maximum(window.sum(1, keepdims=True), 1)
+        return mean + number * (values - mean)
+
+    def neutral(self, window: Window) -> Array:
+        """One."""
+        return np.ones(len(window.mean))
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """Less where the change goes down, more where it goes up, by its size beside the span of the window."""
+        ratio = np.abs(change) / np.maximum(window.high - window.low, 1e-12)
+        return np.where(change < 0, 1 / (1 + 2 * ratio), np.minimum(1 + ratio, 4.0))
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Reduce or increase to a share."""
+        return f"scale the swing of {name} to {number}%{when}"
+
+
+class Ramp(Kind):
+    """Adds a value that grows from nothing to the end of the window."""
+
+    name = "ramp"
+    chance = 0.1
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """Values plus a growing share of the number."""
+        grown = window.cumsum(1) / np.maximum(window.sum(1, keepdims=True), 1)
+        return np.asarray(values + number * grown)
+
+    def neutral(self, window: Window) -> Array:
+        """Zero."""
+        return np.zeros(len(window.mean))
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """Half as much again: its mean is half of it."""
+        return 1.5 * change
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Let it rise or fall by."""
+        return f"let {name} {'rise' if rises else 'fall'} by {number}{when}"
+
+
+class Set(Kind):
+    """Sets a feature with listed values."""
+
+    name = "set"
+    chance = 1.0
+    discrete = True
+    needs_steps = False
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """The value."""
+        return number + 0 * values
+
+    def neutral(self, window: Window) -> Array:
+        """The present value where there is one only; values in a list have no weaker form."""
+        return window.mean
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """The present value, moved; the space takes the nearest that is listed."""
+        return window.mean + change
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Set to."""
+        return f"set {name} to {number}{when}"
+
+
+KINDS: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Set())
+PLACE = {kind.name: i for i, kind in enumerate(KINDS)}

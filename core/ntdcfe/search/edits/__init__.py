@@ -1,0 +1,1 @@
+"""The search over edits: few named changes that hold."""

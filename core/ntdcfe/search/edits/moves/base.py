@@ -1,0 +1,40 @@
+"""The one face of all moves in the space of edits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists, Editor
+
+
+class EditMove(ABC):
+    """One way to make a list of edits cheaper: a mutation operator.
+
+    Parameters
+    ----------
+    editor : Editor
+    """
+
+    #: How often it is tried at first, beside the others.
+    chance: ClassVar[float] = 0.06
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+
+    @abstractmethod
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """The lists, each with its edit at `place` ``(n,)`` changed; `lists` may be written into.
+
+        `others` are lists that hold, one for each ``(n, m)``.
+        """
+
+
+def towards_nothing(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Shares ``(n,)`` of an effect that is to become weaker, of any order of magnitude below all of it."""
+    return 1 - 0.5 ** rng.uniform(0.5, 6, n)

@@ -1,0 +1,29 @@
+"""Edit more of the neighbouring features, or fewer of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists
+from ntdcfe.search.edits.moves.base import EditMove
+
+
+class Broaden(EditMove):
+    """A single feature becomes several at a fraction of the effect; several become fewer."""
+
+    chance = 0.05
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """Another range of features."""
+        n, edit = len(place), lists.at(place)
+        cut = np.minimum((edit.width * 0.6 * rng.random(n) ** 1.5).astype(int) + 1, edit.width - 1)
+        front = rng.random(n) < 0.5
+        fewer = edit._replace(feature=np.where(front, edit.feature + cut, edit.feature), width=edit.width - cut)
+        single = (edit.width == 1) & ~self.editor.space.discrete[edit.feature]
+        broad = self.editor.widened(edit, single, rng)
+        both = zip(broad, fewer, strict=True)
+        lists.put(np.ones(n, bool), place, EditLists(*(np.where(single, more, less) for more, less in both)))
+        return lists

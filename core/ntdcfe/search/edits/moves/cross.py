@@ -1,0 +1,25 @@
+"""Take an edit over from another list that holds: crossover."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import NONE, EditLists
+from ntdcfe.search.edits.moves.base import EditMove
+
+
+class Cross(EditMove):
+    """Half of the time in place of the list's own edit, else beside it, which then does less."""
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """A mixture of two lists."""
+        n, edit = len(place), lists.at(place)
+        lists = lists.widened(lists.kind.shape[1] + 1)
+        taken = others.at((rng.random(n) * np.maximum(others.n_edits, 1)).astype(int))
+        instead = rng.random(n) < 0.5
+        lists.put(~instead, place, self.editor.weakened(edit, rng.uniform(0.3, 1.0, n)))
+        lists.put(np.ones(n, bool), np.where(instead, place, (lists.kind == NONE).argmax(1)), taken)
+        return lists

@@ -1,0 +1,26 @@
+"""Extend the window of an edit to an end of the series, where it has no edge, and let it do less."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists
+from ntdcfe.search.edits.moves.base import EditMove
+
+
+class Extend(EditMove):
+    """To the first step, to the last, or to both."""
+
+    chance = 0.05
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """A longer window and a weaker edit."""
+        n, edit, steps, side = len(place), lists.at(place), self.editor.steps, rng.random(len(place))
+        longer = self.editor.weakened(edit, rng.uniform(0.2, 1.0, n))._replace(
+            first=np.where(side < 0.66, steps[0], edit.first), last=np.where(side > 0.33, steps[-1], edit.last)
+        )
+        lists.put(np.ones(n, bool), place, longer)
+        return lists

@@ -1,0 +1,21 @@
+"""Replace an edit by a random one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists
+from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.swap_feature import STRENGTH
+
+
+class Replace(EditMove):
+    """Feature, window, kind and number are drawn."""
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """A random edit in its place."""
+        lists.put(np.ones(len(place), bool), place, self.editor.draw(len(place), STRENGTH, rng))
+        return lists

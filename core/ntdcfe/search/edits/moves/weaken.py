@@ -1,0 +1,40 @@
+"""Weaken an edit, or all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists
+from ntdcfe.search.edits.moves.base import EditMove, towards_nothing
+
+
+class Weaken(EditMove):
+    """One edit does less."""
+
+    chance = 0.2
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """A random share of its effect is left."""
+        n = len(place)
+        lists.put(np.ones(n, bool), place, self.editor.weakened(lists.at(place), towards_nothing(n, rng)))
+        return lists
+
+
+class WeakenAll(EditMove):
+    """All edits do less by the same share."""
+
+    chance = 0.08
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """A random share of every effect is left."""
+        n, m = lists.kind.shape
+        share = towards_nothing(n, rng)
+        for each in range(m):
+            at = np.full(n, each)
+            lists.put(lists.kind[:, each] >= 0, at, self.editor.weakened(lists.at(at), share))
+        return lists

@@ -1,0 +1,143 @@
+"""Lists of edits under test: which of them hold under noise, by sequential tests with fresh draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.reprs import typed_back
+
+
+@dataclass(frozen=True, repr=False)
+class TestTuning:
+    """Numbers of the tests under noise; chosen on ERing, NATOPS, Japanese Vowels and Basic Motions.
+
+    Parameters
+    ----------
+    factor : float
+        Tests disturb by so many times the noise that an answer has to withstand: the best of thousands is a lucky
+        draw, and few draws of stronger noise tell more than many of the asked one.
+    stages : tuple of int
+        Draws after which a list goes on to the next stage of its test, or has passed the last.
+    kept : int
+        Lists that wait for a test.
+    elites, of_a_set : int
+        Lists that have passed and are built upon, and those among them that change the same features.
+    hold : float
+        What an elite that is drawn again must keep, beside what the test asks.
+    """
+
+    factor: float = 2.0
+    stages: tuple[int, ...] = (5, 15)
+    kept: int = 200
+    elites: int = 6
+    of_a_set: int = 2
+    hold: float = 0.02
+
+    __repr__ = typed_back
+
+
+@dataclass
+class Tested:
+    """One list of edits ``(1, m)``, its state ``(K, F)``, its cost, and how it did in its draws."""
+
+    cost: float
+    edits: EditLists
+    state: NDArray[Any]
+    draws: int = 0
+    held: int = 0
+
+    @property
+    def features(self) -> frozenset[int]:
+        """The features that it edits."""
+        return frozenset(self.edits.feature[0][self.edits.kind[0] >= 0].tolist())
+
+    def count(self, held: NDArray[np.bool_]) -> None:
+        """Take further draws into account."""
+        self.draws += len(held)
+        self.held += int(held.sum())
+
+
+class Tests:
+    """The lists of one search: those that wait for a test, and those that have passed.
+
+    Parameters
+    ----------
+    tuning : TestTuning
+    at_least : float
+        The share of draws that has to hold; 1 without noise.
+    """
+
+    def __init__(self, tuning: TestTuning, at_least: float) -> None:
+        self.tuning = tuning
+        self.at_least = at_least
+        self.stages = tuning.stages if at_least < 1 else (1,)
+        self.waiting: list[Tested] = []
+        self.passed: list[Tested] = []
+        self.boldness = 0.5
+        """Which of the waiting lists is tested next, as a share of them by cost: 0 for the cheapest."""
+
+    @property
+    def limit(self) -> float:
+        """What a list has to cost less than to be worth a test."""
+        return self.passed[-1].cost if len(self.passed) >= self.tuning.elites else np.inf
+
+    def next(self, rows: int) -> list[Tested]:
+        """The lists to be tested now, with no more than so many draws; they no longer wait."""
+        self.waiting = sorted((t for t in self.waiting if t.cost < self.limit), key=lambda tested: tested.cost)
+        begun = [t for t in self.waiting if t.draws > 1]
+        fresh = [t for t in self.waiting if t.draws <= 1][: self.tuning.kept]
+        start = max(0, int(self.boldness * (len(fresh) - 1)) - 1)
+        chosen: list[Tested] = []
+        for tested in [*begun, *fresh[start:], *fresh[:start][::-1]]:
+            rows -= self.missing(tested)
+            if rows < 0:
+                break
+            chosen.append(tested)
+        gone = set(map(id, chosen))
+        self.waiting = [t for t in [*begun, *fresh] if id(t) not in gone]
+        return chosen
+
+    def missing(self, tested: Tested) -> int:
+        """Draws that a list needs to end the stage of the test that it is in."""
+        return next(stage for stage in (*self.stages, np.inf) if stage > tested.draws) - tested.draws  # type: ignore[return-value]
+
+    def judge(self, tested: Tested) -> None:
+        """Put a list where it belongs after a stage: on, among those that passed, or away."""
+        most_missed = round((1 - self.at_least) * tested.draws)
+        passed = tested.draws - tested.held <= most_missed
+        first = tested.draws == self.stages[0]
+        # Adaptive: tests that fail ask for costlier lists, which are safer, tests that succeed for cheaper ones.
+        self.boldness = float(np.clip(self.boldness + (-0.08 if passed and first else 0.04 * (not passed)), 0, 1))
+        if passed and tested.draws >= self.stages[-1]:
+            self.passed.append(tested)
+        elif passed:
+            self.waiting.append(tested)
+
+    @property
+    def bases(self) -> list[Tested]:
+        """The lists to build upon, the cheapest first: those that passed, and those that held in a first stage."""
+        begun = [t for t in self.waiting if t.draws >= self.stages[0] and t.held == t.draws]
+        return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set)
+
+    def sort(self) -> None:
+        """Keep the cheapest that passed, few of each set of features, and none that fell behind in later draws."""
+        least = self.at_least - self.tuning.hold
+        held = [tested for tested in self.passed if tested.held >= least * tested.draws]
+        self.passed = cheapest(held, self.tuning.elites, self.tuning.of_a_set)
+
+
+def cheapest(lists: Iterable[Tested], n: int, of_a_set: int) -> list[Tested]:
+    """The n cheapest lists, of which no more than so many edit the same set of features."""
+    sets: dict[frozenset[int], int] = {}
+    kept: list[Tested] = []
+    for tested in sorted(lists, key=lambda tested: tested.cost):
+        sets[tested.features] = sets.get(tested.features, 0) + 1
+        if sets[tested.features] <= of_a_set and len(kept) < n:
+            kept.append(tested)
+    return kept

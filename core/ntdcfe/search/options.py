@@ -1,0 +1,66 @@
+"""The answers that one search gives: the simplest, the nearest, the sturdiest; each drawn afresh under noise."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe.problem.survival import Survival
+from ntdcfe.search.base import Answer, Found, Search
+
+Option = Literal["simplest", "nearest", "sturdiest"]
+
+# Draws of a last test under noise, and the most of them (rule of thumb: 40 of 40 bound the share at 94%).
+DRAWS, MOST_DRAWS = 40, 120
+
+
+def drawn_afresh(
+    search: Search, answers: list[Found], wanted: int, rng: np.random.Generator
+) -> Generator[NDArray[Any], Answer, list[Found]]:
+    """Answers drawn once more, in their order, until as many as wanted hold; returns those that hold first.
+
+    The counts of each are of these draws alone: the draws by which an answer was chosen flatter it.
+    """
+    survival = search.settings.survival
+    if survival is None:
+        return answers
+    for answer in answers:
+        answer.draws = answer.held = 0
+    for answer in answers:
+        if sum(holds(other, survival) for other in answers) >= wanted:
+            break
+        while search.left() and answer.draws < MOST_DRAWS and not _decided(answer, survival):
+            states = survival.disturbed(search.space, np.repeat(answer.state[None], DRAWS, axis=0), rng)
+            search.budget.proposed += len(states)
+            said = yield states
+            answer.draws += DRAWS
+            answer.held += int(said.reached.sum())
+    # Stable: the cheaper one first among those that hold, then the surer one first.
+    return sorted(answers, key=lambda a: (not holds(a, survival), 0 if holds(a, survival) else -_share(a)))
+
+
+def in_order(found: dict[str, list[Found]], prefer: str) -> Iterable[Found]:
+    """All answers, those of the preferred kind first."""
+    for kind in (prefer, *(kind for kind in found if kind != prefer)):
+        yield from found.get(kind, [])
+
+
+def holds(answer: Found, survival: Survival) -> bool:
+    """Whether an answer that was drawn held often enough."""
+    return answer.draws > 0 and answer.held >= survival.at_least * answer.draws
+
+
+def _share(answer: Found) -> float:
+    return answer.held / answer.draws if answer.draws else 0.0
+
+
+def _decided(answer: Found, survival: Survival) -> bool:
+    """Whether the share of draws that held is clearly enough, or clearly not."""
+    if answer.draws == 0:
+        return False
+    share = _share(answer)
+    error = 1.64 * np.sqrt(max(share * (1 - share), 0.01) / answer.draws)
+    return bool(share == 1.0 or abs(share - survival.at_least) > error)

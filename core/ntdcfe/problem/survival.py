@@ -66,21 +66,27 @@ class Noise:
 
     def __init__(self, survival: Survival, space: Space, rng: np.random.Generator, reused: int = 6) -> None:
         self.survival = survival
-        self.space = space
+        # How far the search may reach is no limit of what may happen to a value.
+        self.space = space.without_reach
         self.rng = rng
         self._scale = np.where(space.movable & ~space.discrete, survival.noise * space.units, 0.0).astype(np.float32)
         self._reused = reused
         self._kept = np.empty((0, *space.original.shape), np.float32)
         self._left = 0
 
-    def added(self, states: NDArray[Any], factor: float = 1.0) -> NDArray[Any]:
-        """Copies of states ``(n, K, F)`` with `factor` times the noise; they obey like every state."""
+    def added(self, states: NDArray[Any], factor: Any = 1.0) -> NDArray[Any]:
+        """Copies of states ``(n, K, F)`` with `factor` times the noise, one number or one each ``(n,)``.
+
+        They obey the user's limits and constraints like every state.
+        """
         if self.survival.late:
             states = self._delayed(states)
         if self.survival.noise == 0:
             return states.copy()
-        noisy = states + self._draws(len(states)) * np.float32(factor)
-        return self.space.project(noisy.astype(self.space.dtype, copy=False), states)
+        noise = self._draws(len(states))
+        noise *= np.reshape(np.asarray(factor, np.float32), (-1, 1, 1))
+        noisy = (states + noise).astype(self.space.dtype, copy=False)
+        return noisy if self.space.unlimited else self.space.project(noisy, states)
 
     def _draws(self, n: int) -> NDArray[Any]:
         """n draws ``(n, K, F)``."""

@@ -51,8 +51,8 @@ class ProposalTuning:
         anything is known, and the least chance of each.
     """
 
-    spare: float = 2.5
-    batches: int = 2
+    spare: float = 2.0
+    batches: int = 3
     memory: float = 0.9
     gain_before: float = 0.3
     least_chance: float = 0.02

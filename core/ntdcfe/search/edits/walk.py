@@ -151,7 +151,11 @@ class Walk:
         made = self._proposals(max(8, n - sum(counts)))
         ends = np.cumsum([0, *counts])
         copies = np.repeat(np.array([t.state for t in drawn]).reshape(-1, *self.search.space.original.shape), counts, 0)
-        asked = self.noise.added(np.concatenate([copies, made.priced.states]), self.factor)
+        states = np.concatenate([copies, made.priced.states])
+        # Every third draw of a test is of the noise itself: what withstands more of it may not withstand less.
+        factor = np.full(len(states), self.factor)
+        factor[: ends[-1] : 3] = 1.0
+        asked = self.noise.added(states, factor)
         # In its first test a list is asked about as it is, too.
         fresh = [i for i, t in enumerate(tested) if t.draws <= 1]
         asked[ends[fresh]] = copies[ends[fresh]]

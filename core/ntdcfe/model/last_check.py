@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search import options
+from ntdcfe.search.pool import different
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
 
 def in_order(job: Job) -> list[NDArray[Any]]:
     """The candidates: those that would be answers, then those that could replace them."""
-    search = job.search
+    search, wanted = job.search, job.search.settings.n_counterfactuals
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
     states = list({state.tobytes(): state for state in [*found, *_asked(job)]}.values())
     plausible = search.problem.plausible
-    if plausible is None or not states:
-        return states
-    return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+    if plausible is not None and states:
+        states = [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+    if wanted > 1:  # those that are handed out differ in what they change
+        first = different(states, search.space.original, wanted)
+        states = [states[i] for i in (*first, *(i for i in range(len(states)) if i not in set(first)))]
+    return states
 
 
 def _asked(job: Job) -> list[NDArray[Any]]:

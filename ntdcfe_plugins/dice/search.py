@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ntdcfe import NTDCFE as Engine
 from ntdcfe import Constraint, Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
-from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.result import described
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
@@ -22,6 +21,7 @@ from ntdcfe.search.pool import Pool
 from ntdcfe_plugins._shared.asked import from_first_look, parted
 from ntdcfe_plugins._shared.budget import LEAST_SECONDS
 from ntdcfe_plugins.dice.details import Details, details_of
+from ntdcfe_plugins.dice.left import Left
 from ntdcfe_plugins.dice.limits import SEARCH_OPTIONS
 from ntdcfe_plugins.dice.model import Model
 from ntdcfe_plugins.dice.table import Table
@@ -66,7 +66,7 @@ class TableSearch:
     total: int
 
     def __post_init__(self) -> None:
-        self._engines_rows = np.zeros(len(self.targets), int)
+        self.left = Left(self.model, self.total)
 
     def run(
         self, frame: pd.DataFrame, present: Prediction, options: Mapping[str, Any], outcome_name: str
@@ -89,11 +89,11 @@ class TableSearch:
         starts = table.starts(queries, engine)
         settled = {"max_rows", "max_seconds", "prefer"}
         passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - settled}
-        if self.model.rows_left(1 + self._reserved):
+        if self.model.rows_left(1 + self.left.reserved):
             answers = engine.explain_batch(starts, self.targets, **passed_on)
         else:
             answers = from_first_look(engine, starts, self.targets, present)
-        self._engines_rows[:] = [cf.rows for cf in answers]
+        self.left.engines_rows[:] = [cf.rows for cf in answers]
         self.targets = [target.given(present[i : i + 1]) for i, target in enumerate(self.targets)]
 
         moved = (starts != queries).reshape(len(queries), -1).any(1)
@@ -115,7 +115,7 @@ class TableSearch:
             for i in range(len(queries))
         ]
         # Where little time is left, one counterfactual a query has to do.
-        chosen = [states[: min(max(1, self._rows_in_time()), self._rows_left(i))] for i, states in enumerate(chosen)]
+        chosen = [states[: min(max(1, self.left.in_time()), self.left.rows(i))] for i, states in enumerate(chosen)]
         # The answer is about the query, not about the state from which the search for it began.
         for i in np.flatnonzero(moved):
             problems[i] = engine.problem(np.atleast_2d(queries[i]), table.features)
@@ -143,7 +143,7 @@ class TableSearch:
         """The engine's share of the limits; `fixed` if nothing but the seconds may depend on the clock."""
         total, spent = self.total, self.model.seconds
         # One row for the look at the query, and one for each row that is handed out.
-        rows = 1 + self._reserved
+        rows = 1 + self.left.reserved
         share = self.model.for_the_search(rows, ENGINES_SHARE)
         spare = SPARE if total > 1 or share.prefer == "nearest" else 1  # an answer that withstands noise is final
         share = replace(share, n_counterfactuals=spare * total)
@@ -157,33 +157,6 @@ class TableSearch:
             share = replace(share, n_counterfactuals=n, confirmations=confirmations)
         return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * (share.max_seconds or 0.0), LEAST_SECONDS))
 
-    @property
-    def _reserved(self) -> int:
-        """Rows of each query that are kept for those that are handed out: each is asked about once more."""
-        most = self.model.limits.max_rows
-        return self.total if most is None else min(self.total, (most - 1) // 2)
-
-    def _rows_left(self, i: int) -> int:
-        """Rows of query `i` that may still be asked."""
-        most = self.model.limits.max_rows
-        spent = int(self._engines_rows[i] + self.model.rows[i])
-        return NO_LIMIT if most is None else max(0, most - spent)
-
-    def _rows_to_try(self, i: int) -> int:
-        """Rows of query `i` for which there are rows and time, without those that are kept."""
-        return max(0, min(self._rows_left(i), self._rows_in_time()) - self._reserved)
-
-    def rows_for_noise(self, i: int) -> int:
-        """Rows of query `i` for which there are rows and time, when those that are handed out were asked about."""
-        return max(0, min(self._rows_left(i), self._rows_in_time()))
-
-    def _rows_in_time(self) -> int:
-        """Rows of each query for which there is time, if they take as long as those so far."""
-        limit, spent = self.model.limits.max_seconds, self.model.seconds
-        if limit is None:
-            return NO_LIMIT
-        return max(0, int((limit - spent) / spent * (self._engines_rows + self.model.rows).mean()))
-
     def _with_neighbours(
         self, problems: list[Problem], pools: list[NDArray[Any]], already: NDArray[np.bool_], seed: int
     ) -> list[NDArray[Any]]:
@@ -192,7 +165,7 @@ class TableSearch:
             return pools
         pools, near = list(pools), [pool[:0] for pool in pools]
         for i in np.flatnonzero(already):
-            near[i] = _neighbours(problems[i].space, seed, min(NEIGHBOURS, self._rows_to_try(i)))
+            near[i] = _neighbours(problems[i].space, seed, min(NEIGHBOURS, self.left.to_try(i)))
             pools[i] = pools[i][_plausible(problems[i], pools[i])]
         valid = self._valid(problems, near)
         return [np.concatenate([pool, n[v]]) for pool, n, v in zip(pools, near, valid, strict=True)]
@@ -211,7 +184,7 @@ class TableSearch:
             trials, bases = [], []
             for i, (problem, pool) in enumerate(zip(problems, pools, strict=True)):
                 states, base = _without_one_feature(problem, pool, open_[i])
-                left = self._rows_to_try(i)
+                left = self.left.to_try(i)
                 trials.append(states[:left])
                 bases.append(base[:left])
             for i, valid in enumerate(self._valid(problems, trials)):

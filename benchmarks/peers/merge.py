@@ -198,7 +198,7 @@ def page(samples: dict[str, list[Row]], name: str, folder: Path, path: Path) -> 
     for method, all_rows in samples.items():
         for row in of_case(all_rows, (dataset, model)):
             i = order[int(row["sample"])]
-            table.append({c: {"instance": i}.get(c, row.get(c)) for c in COLUMNS})
+            table.append({c: {"instance": i}.get(c, row.get(c, float("nan"))) for c in COLUMNS})
             kept = found_file(folder, method, dataset, model, int(row["sample"]))
             found[method, i] = np.load(kept) if kept.exists() else None
             fits[method] = Cost(row["fit_rows"], float("nan"), row["fit_seconds"])

@@ -16,6 +16,7 @@ import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +26,12 @@ import report
 import torch
 from tqdm import tqdm
 
-from ntdcfe import Counterfactual, Features, SearchSettings
+from ntdcfe import Continuous, Features, SearchSettings, Target
+from ntdcfe.problem.prediction import Prediction
 
 sys.path.insert(0, str(report.ROOT / "tests"))
 from answers_to_type import KINDS, Question, listed, reader, texts_of
+from typed_back import Sentences
 
 Array = np.ndarray
 
@@ -41,23 +44,19 @@ class Typed(NamedTuple):
     wrong: str
 
 
-def judged(name: str, text: str, said: Callable[[], Any], reached: Callable[[Any], bool]) -> Typed:
-    """Ask the model about what was typed in."""
+def judged(name: str, text: str, reached: Callable[[str], bool]) -> Typed:
+    """Type a text in, and ask the model."""
     try:
-        answer = said()
+        return Typed(name, text, "" if reached(text) else "the model does not say what is wanted")
     except AssertionError as error:
         return Typed(name, text, f"not understood: {error}")
-    return Typed(name, text, "" if reached(answer) else f"the model says {answer}")
 
 
 def of_question(question: Question) -> Iterator[Typed]:
     """All texts of the engine's answer to one question."""
     cf = question.answer()
     for key, text in (texts_of(cf) if cf.found else {}).items():
-        yield judged(
-            f"{question.name}, {key}", text,
-            lambda text=text: question.typed({"": text})[""], lambda said: bool(said == question.target),
-        )  # fmt: skip
+        yield judged(f"{question.name}, {key}", text, question.reached)
 
 
 def paper_cases(seeds: list[int], data: Path | None) -> Iterator[Typed]:
@@ -80,50 +79,31 @@ def of_tests(kind: str) -> Callable[[list[int], Path | None], Iterator[Typed]]:
 # -- adapters --------------------------------------------------------------------------------
 
 
-def typed_columns(features: Features, x: Array, text: str) -> Array:
-    """A series ``(K, D)`` or a row ``(D,)`` with a text typed in, in the columns of the model."""
-    original = features.encode(np.atleast_2d(x))
-    return features.decode(reader(features).printed(original, text)).reshape(x.shape)
-
-
 def alibi(seeds: list[int], data: Path | None) -> Iterator[Typed]:
     """Alibi's explanations: ``text``, of rows with one-hot groups and codes, and of series."""
     from ntdcfe_plugins.alibi import NTDCFE
 
-    questions = [*list(KINDS["tables"](seeds)), *list(KINDS["series"](seeds))]
-    for question in questions:
-        static = question.x.ndim == 1
-        options: dict[str, Any] = (
-            {
-                "category_map": {5: ["basic", "plus", "gold, old"], 6: ["rent", "own", "with parents"]},
-                "ohe": [6], "immutable_features": ["age"],
-                "feature_range": {"income": (0, 200), "debt": (0, 100), "years": (0, 40), "rating": (1, 5)},
-            }
-            if static
-            else {"feature_names": ["a", "b", "c"]}
-        )  # fmt: skip
-        names = {"feature_names": list(question.features.names)}
-        explainer = NTDCFE(question.predict, target_class=True, classes=[False, True], **(options | names))
-        texts = explainer.explain(question.x[None]).data["text"]
-        known = _as_alibi_reads(question.features) if static else question.features
-        for text in texts:
-            yield judged(
-                question.name, text,
-                lambda text=text: question.predict(typed_columns(known, question.x, text)[None])[0], bool,  # noqa: B023
-            )  # fmt: skip
-
-
-def _as_alibi_reads(features: Features) -> Features:
-    """Ratings are numbers there."""
-    from ntdcfe import Continuous
-
-    return Features([Continuous(name="rating") if f.name == "rating" else f for f in features])
+    of_tables = {
+        "category_map": {5: ["basic", "plus", "gold, old"], 6: ["rent", "own", "with parents"]},
+        "ohe": [6], "immutable_features": ["age"],
+        "feature_range": {"income": (0, 200), "debt": (0, 100), "years": (0, 40), "rating": (1, 5)},
+    }  # fmt: skip
+    for kind, options in (("tables", of_tables), ("series", {})):
+        for question in KINDS[kind](seeds):
+            names = list(question.features.names)
+            explainer = NTDCFE(
+                question.predict, target_class=True, classes=[False, True], feature_names=names, **options
+            )
+            # Ratings are numbers there.
+            features = [Continuous(name="rating") if f.name == "rating" else f for f in question.features]
+            known = replace(question, features=Features(features))
+            for text in explainer.explain(question.x[None]).data["text"]:
+                yield judged(question.name, text, known.reached)
 
 
 def dice(seeds: list[int], data: Path | None) -> Iterator[Typed]:
-    """DiCE's examples: the printed ``counterfactual`` of each query, of tables and of series as columns."""
+    """DiCE's examples: the printed ``counterfactual`` of each query of a table."""
     import dice_ml
-    import pandas as pd
     from dice_side_by_side import breast_cancer_forest, diabetes, interfaces, wine, wine_forest
 
     from ntdcfe_plugins.dice import Dice
@@ -132,27 +112,38 @@ def dice(seeds: list[int], data: Path | None) -> Iterator[Typed]:
         X, y, categories, model = make()
         explainer = Dice(interfaces(X, y, categories)[1], dice_ml.Model(model=model, backend="sklearn"), method="ntdcfe")
         said = model.predict(X)
-        for seed in seeds:
-            for label in (0, 1):
-                query = X[said == label].iloc[[seed * 11 + 3]].reset_index(drop=True)
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                    found = explainer.generate_counterfactuals(query, 2, desired_class="opposite").cf_examples_list[0]
-                cf: Counterfactual = found.counterfactual
-                text = str(cf)
+        for seed, label in [(seed, label) for seed in seeds for label in (0, 1)]:
+            query = X[said == label].iloc[[seed * 11 + 3]].reset_index(drop=True)
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                found = explainer.generate_counterfactuals(query, 2, desired_class="opposite").cf_examples_list[0]
+            row = FrameRow(query, model, reader(found.counterfactual.features))
+            yield judged(f"{make.__name__}, query {seed} of {label}", str(found.counterfactual), row.reached)
 
-                def typed(cf: Counterfactual = cf, query: pd.DataFrame = query, text: str = text) -> Any:
-                    read = reader(cf.features)
-                    codes = {
-                        name: {v: k for k, v in read.choices[name].items()} for name in cf.features.names if name in read.choices
-                    }
-                    state = [
-                        [read.choices[n][str(v)] if n in codes else float(v) for n, v in query.iloc[0].items()]
-                    ]
-                    after = read.printed(np.array(state), text)[0]
-                    row = {n: [codes[n][v] if n in codes else v] for n, v in zip(query.columns, after, strict=True)}
-                    return model.predict(pd.DataFrame(row))[0]  # noqa: B023
 
-                yield judged(f"{make.__name__}, query {seed} of {label}", text, typed, lambda s: bool(s != label))  # noqa: B023
+class FrameRow:
+    """A row of a frame with numbers and named categories, to be typed into.
+
+    Parameters
+    ----------
+    query
+        The row.
+    model
+        With ``predict`` of frames; any other label than that of the query is wanted.
+    read
+        Knows what the columns and the categories are called.
+    """
+
+    def __init__(self, query: Any, model: Any, read: Sentences) -> None:
+        self.query, self.model, self.read = query, model, read
+
+    def reached(self, text: str) -> bool:
+        """Whether the model says something else of the row with a text typed in."""
+        codes = self.read.choices
+        names = {column: {code: label for label, code in codes[column].items()} for column in codes}
+        values = [codes[c][str(v)] if c in codes else float(v) for c, v in self.query.iloc[0].items()]
+        after = dict(zip(self.query.columns, self.read.printed(np.array([values]), text)[0], strict=True))
+        row = self.query.iloc[:0].reindex([0]).assign(**{c: names[c][v] if c in codes else v for c, v in after.items()})
+        return bool(self.model.predict(row)[0] != self.model.predict(self.query)[0])
 
 
 def sktime(seeds: list[int], data: Path | None) -> Iterator[Typed]:
@@ -175,17 +166,27 @@ def sktime(seeds: list[int], data: Path | None) -> Iterator[Typed]:
         model.fit(X_train, y_train)
         X = load(split="test", return_type="numpy3D")[0][: 4 * len(seeds)]
         result = CounterfactualExplainer(model, random_state=0).explain(X, target="other")
-        present = model.predict(X)
         for i, (cf, told) in enumerate(zip(result.details, result.table["changes"], strict=True)):
-            if not result.table["valid"].iloc[i]:
-                continue
-            read = reader(cf.features)
+            question = Question(
+                f"{name}, instance {i}", Channels(model), X[i].T, Target.other().given(said_now(model, X[i])), cf.features
+            )
+            yield judged(question.name, listed(told), question.reached)
 
-            def typed(i: int = i, read: Any = read, told: str = told) -> Any:
-                after = read.printed(X[i].T, listed(told))  # noqa: B023
-                return model.predict(after.T[None])[0]  # noqa: B023
 
-            yield judged(f"{name}, instance {i}", told, typed, lambda said: bool(said != present[i]))  # noqa: B023
+class Channels:
+    """A model of sktime, asked with series ``(n, time, channel)``."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, rows: Array) -> Array:
+        """Labels ``(n,)``."""
+        return np.asarray(self.model.predict(rows.transpose(0, 2, 1)))
+
+
+def said_now(model: Any, x: Array) -> Prediction:
+    """What a model of sktime says of one series ``(channel, time)``."""
+    return Prediction(np.asarray(model.predict(x[None])))
 
 
 SOURCES: dict[str, Callable[[list[int], Path | None], Iterator[Typed]]] = {

@@ -6,7 +6,7 @@ Everything here is asked of small models made on the spot, with labels only unle
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from typed_back import Sentences
 
 from ntdcfe import (
     NTDCFE,
+    PAPER,
     AtMost,
     Category,
     Causal,
@@ -23,7 +24,9 @@ from ntdcfe import (
     Features,
     OneHot,
     SearchSettings,
+    Target,
 )
+from ntdcfe.model.predictor import Predictor
 
 Array = np.ndarray
 Predict = Callable[[Array], Array]
@@ -42,6 +45,7 @@ class Question:
     features : Features
     options : dict
         Further arguments of the explainer.
+    settings : SearchSettings, optional
     """
 
     name: str
@@ -50,15 +54,20 @@ class Question:
     target: Any
     features: Features
     options: Mapping[str, Any] = field(default_factory=dict)
+    settings: SearchSettings | None = None
 
-    def answer(self, settings: SearchSettings | None = None, seed: int = 0) -> Counterfactual:
+    def answer(self, max_rows: int | None = None) -> Counterfactual:
         """What the engine finds."""
-        explainer = NTDCFE(self.predict, self.features, settings=settings, seed=seed, **self.options)
-        return explainer.explain(self.x, self.target)
+        explainer = NTDCFE(self.predict, self.features, settings=self.settings, **self.options)
+        return explainer.explain(self.x, self.target, max_rows=max_rows)
 
-    def typed(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """What the model says of the original with each text applied, by the same keys."""
-        return {key: said_of(self.predict, self.features, self.x, text) for key, text in texts.items()}
+    def reached(self, text: str) -> bool:
+        """Whether the model says what is wanted of the original with what a text says typed in."""
+        features, x = self.features, self.x
+        original = features.encode(np.atleast_2d(x).astype(x.dtype if x.dtype.kind == "f" else float))
+        typed = features.decode(reader(features).printed(original, text)).reshape(x.shape)
+        understood = Predictor(self.predict, self.options.get("output", "auto"))(typed[None])
+        return bool(Target.of(self.target).reached(understood)[0])
 
 
 def texts_of(cf: Counterfactual) -> dict[str, str]:
@@ -79,13 +88,6 @@ def reader(features: Features) -> Sentences:
         if feature.choices is not None
     }
     return Sentences(features.names, choices, features.step_names)
-
-
-def said_of(predict: Predict, features: Features, x: Array, text: str) -> Any:
-    """What the model says of `x` after what a text says was typed in."""
-    original = features.encode(np.atleast_2d(x).astype(x.dtype if x.dtype.kind == "f" else float))
-    typed = features.decode(reader(features).printed(original, text)).reshape(x.shape)
-    return predict(typed[None])[0]
 
 
 # -- models and series -----------------------------------------------------------------------
@@ -217,6 +219,58 @@ def described_series(seeds: Sequence[int]) -> Iterator[Question]:
                     yield Question(f"{name}, {rule.__name__}, series {seed}", predict, x, True, features)
 
 
+def bands(seeds: Sequence[int]) -> Iterator[Question]:
+    """Series of many neighbouring features of one scale, several of which have to change together."""
+    names = [f"band {i}" for i in range(16)]
+    kinds = {
+        "free": Features.continuous(16, names),
+        "bounds": Features.continuous(16, names, bounds=(-3.0, 0.5)),
+        "rise": Features.continuous(16, names, direction="rise"),
+        "whole numbers": Features.continuous(16, names, precision=0),
+        "middle steps": Features.continuous(16, names, actionable_steps=[3, 4, 5, 8, 9, 10, 11]),
+    }
+
+    def predict(rows: Array) -> Array:
+        """Labels: a dozen neighbours are high in the middle, on average and most of them."""
+        middle = rows[:, 3:9, 2:14].mean(1)
+        return (middle.mean(1) > 0.1) & ((middle > -0.2).sum(1) >= 9)
+
+    for name, features in kinds.items():
+        for seed in seeds:
+            x = waves(seed, 12, 16)
+            x = (x * 4).round() if name == "whole numbers" else x
+            if not predict(x[None])[0]:
+                yield Question(f"bands, {name}, series {seed}", predict, x, True, features)
+
+
+def other_searches(seeds: Sequence[int]) -> Iterator[Question]:
+    """Probabilities, values, intervals, several answers, the paper's algorithm."""
+
+    def probable(rows: Array) -> Array:
+        p = 1 / (1 + np.exp(-3 * rows[:, -8:, 0].mean(1) - rows[:, :8, 1].mean(1)))
+        return np.column_stack([1 - p, p])
+
+    def value(rows: Array) -> Array:
+        return np.asarray(10 + 3 * rows[:, -8:, 0].mean(1) + np.abs(rows[:, :, 1]).mean(1))
+
+    features = Features.continuous(3, ["a", "b", "c"])
+    bounded = Features.continuous(3, bounds=(-4, 4))
+    short = replace(PAPER, max_episodes=20, max_interventions=20)
+    several, to_end = SearchSettings(n_counterfactuals=3), SearchSettings(shape="to_end")
+    discard = SearchSettings(on_violation="discard")
+    for seed in seeds:
+        x = waves(seed)
+        yield Question(f"probabilities, series {seed}", probable, x, 1, features)
+        yield Question(f"probability of 0.9, series {seed}", probable, x, Target.probability(1, 0.9), features)
+        yield Question(
+            f"interval, series {seed}", value, x, Target.interval(11.5, 12.5), features, {"output": "values"}
+        )
+        yield Question(f"three answers, series {seed}", steep, x, True, features, settings=several)
+        yield Question(f"Algorithm 1, series {seed}", probable, x, 1, features, settings=short)
+        yield Question(f"to the end, series {seed}", windowed, x, True, features, settings=to_end)
+        yield Question(f"discarded moves, series {seed}", two_of_three, x, True, bounded, settings=discard)
+
+
 def mixed_series(seeds: Sequence[int]) -> Iterator[Question]:
     """Series with discrete features, categories and one-hot groups beside a continuous one."""
     features = Features(
@@ -315,6 +369,8 @@ def tables(seeds: Sequence[int]) -> Iterator[Question]:
 KINDS: dict[str, Callable[[Sequence[int]], Iterator[Question]]] = {
     "series": series,
     "described series": described_series,
+    "bands": bands,
+    "other searches": other_searches,
     "mixed series": mixed_series,
     "gaps": gaps,
     "constraints": constrained,

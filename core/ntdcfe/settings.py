@@ -134,7 +134,7 @@ class SearchSettings:
     prefer: Option = "simplest"
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
-    edit_weight: float = 0.15
+    edit_weight: float = 0.1
     roughness_weight: float = 0.3
     survival: Survival | None = field(default_factory=Survival)
     terms: Sequence[Term] = ()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.survival import Survival
+from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Found, Search
 
 Option = Literal["simplest", "nearest", "sturdiest"]
@@ -27,13 +27,14 @@ def drawn_afresh(
     survival = search.settings.survival
     if survival is None:
         return answers
+    noise = Noise(survival, search.space, rng, reused=1)
     for answer in answers:
         answer.draws = answer.held = 0
     for answer in answers:
         if sum(holds(other, survival) for other in answers) >= wanted:
             break
         while search.left() and answer.draws < MOST_DRAWS and not _decided(answer, survival):
-            states = survival.disturbed(search.space, np.repeat(answer.state[None], DRAWS, axis=0), rng)
+            states = noise.added(np.repeat(answer.state[None], DRAWS, axis=0))
             search.budget.proposed += len(states)
             said = yield states
             answer.draws += DRAWS

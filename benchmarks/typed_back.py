@@ -30,18 +30,22 @@ from ntdcfe import Continuous, Features, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
 
 sys.path.insert(0, str(report.ROOT / "tests"))
-from answers_to_type import KINDS, Question, listed, reader, texts_of
+from answers_to_type import KINDS, Question, answers_of, listed, reader, texts_of
 from typed_back import Sentences
 
 Array = np.ndarray
 
 
 class Typed(NamedTuple):
-    """A text that was typed in: whose it is, which one, and what is wrong with it ("" if nothing)."""
+    """A text that was typed in: whose it is, which one, and what is wrong with it ("" if nothing).
+
+    `is_all` says whether it gave the answer itself, not only the target; None if that was not looked at.
+    """
 
     name: str
     text: str
     wrong: str
+    is_all: bool | None = None
 
 
 def judged(name: str, text: str, reached: Callable[[str], bool]) -> Typed:
@@ -55,8 +59,12 @@ def judged(name: str, text: str, reached: Callable[[str], bool]) -> Typed:
 def of_question(question: Question) -> Iterator[Typed]:
     """All texts of the engine's answer to one question."""
     cf = question.answer()
-    for key, text in (texts_of(cf) if cf.found else {}).items():
-        yield judged(f"{question.name}, {key}", text, question.reached)
+    if not cf.found:
+        return
+    answers = answers_of(cf)
+    for key, text in texts_of(cf).items():
+        typed = judged(f"{question.name}, {key}", text, question.reached)
+        yield typed if typed.wrong else typed._replace(is_all=question.is_all(text, answers[key]))
 
 
 def paper_cases(seeds: list[int], data: Path | None) -> Iterator[Typed]:
@@ -208,23 +216,27 @@ def main() -> None:
     header = report.made(SearchSettings(), args, packages=("alibi", "dice-ml", "sktime", "scikit-learn"))
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    lines, failed, total = [], [], 0
+    lines, failed, partly, total = [], [], [], 0
     for kind in tqdm(args.kinds):
         typed = list(SOURCES[kind](args.seeds, args.data))
         wrong = [one for one in typed if one.wrong]
         total += len(typed)
-        lines.append([kind, len(typed), len(typed) - len(wrong)])
+        looked_at = [one for one in typed if one.is_all is not None]
+        told = sum(bool(one.is_all) for one in looked_at)
+        lines.append([kind, len(typed), len(typed) - len(wrong), f"{told} of {len(looked_at)}" if looked_at else "-"])
+        partly += [(kind, one) for one in looked_at if not one.is_all]
         failed += [(kind, one) for one in wrong]
     report.write_markdown(
         args.out / "typed-back.md",
         header,
         f"{total} texts were typed in by a parser that knows only them, the original and the names; {total - len(failed)} give "
         "the target. A text is a printed answer, or the sentences of one of its options.",
-        report.table(["kind", "texts", "give the target"], lines),
+        report.table(["kind", "texts", "give the target", "are the answer itself"], lines),
         "Those that do not:" if failed else "None failed.",
+        *(f"- {kind}: {one.name}: {one.wrong}\n\n```\n{one.text}\n```" for kind, one in failed),
         *(
-            f"- {kind}: {one.name}: {one.wrong}\n\n```\n{one.text}\n```"
-            for kind, one in failed
+            ["These give the target, but not the answer itself:"] * bool(partly)
+            + ["\n".join(f"- {kind}: {one.name}" for kind, one in partly)] * bool(partly)
         ),
     )  # fmt: skip
 

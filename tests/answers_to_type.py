@@ -61,18 +61,32 @@ class Question:
         explainer = NTDCFE(self.predict, self.features, settings=self.settings, **self.options)
         return explainer.explain(self.x, self.target, max_rows=max_rows)
 
-    def reached(self, text: str) -> bool:
-        """Whether the model says what is wanted of the original with what a text says typed in."""
+    def typed(self, text: str) -> Array:
+        """The original with what a text says typed in."""
         features, x = self.features, self.x
         original = features.encode(np.atleast_2d(x).astype(x.dtype if x.dtype.kind == "f" else float))
-        typed = features.decode(reader(features).printed(original, text)).reshape(x.shape)
-        understood = Predictor(self.predict, self.options.get("output", "auto"))(typed[None])
+        return features.decode(reader(features).printed(original, text)).reshape(x.shape)
+
+    def reached(self, text: str) -> bool:
+        """Whether the model says what is wanted of the original with what a text says typed in."""
+        understood = Predictor(self.predict, self.options.get("output", "auto"))(self.typed(text)[None])
         return bool(Target.of(self.target).reached(understood)[0])
+
+    def is_all(self, text: str, answer: Array) -> bool:
+        """Whether the original with what a text says typed in is the answer itself, but for rounding."""
+        slack = 1e-6 if self.x.dtype == np.float32 else 1e-12
+        return bool(np.allclose(self.typed(text), answer, rtol=slack, atol=slack, equal_nan=True))
 
 
 def texts_of(cf: Counterfactual) -> dict[str, str]:
     """What a user reads: the printed answer, and the sentences of its other options."""
     return {"printed": str(cf), **{kind: listed(option.text) for kind, option in cf.options.items()}}
+
+
+def answers_of(cf: Counterfactual) -> dict[str, Array]:
+    """The answers themselves, by the same keys as their texts."""
+    assert cf.x is not None
+    return {"printed": cf.x, **{kind: option.x for kind, option in cf.options.items()}}
 
 
 def listed(sentences: str) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from answers_to_type import KINDS, texts_of
+from answers_to_type import KINDS, answers_of, texts_of
 from typed_back import NotUnderstoodError, Sentences
 
 QUICK = 1500  # rows
@@ -75,3 +75,23 @@ def test_sentences_typed_back_give_the_target_at_the_full_budget(kind):
     failed, n = failures(kind, None, [2])
     assert failed == []
     assert n > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(k for k in KINDS if k not in ("described series", "bands")),
+        *(
+            pytest.param(k, marks=pytest.mark.xfail(strict=True, reason="limits of features with a direction"))
+            for k in ("described series", "bands")
+        ),
+    ],
+)
+def test_what_is_said_is_all_that_changes(kind):
+    pytest.importorskip("sklearn")
+    for question in KINDS[kind]([2, 3]):
+        cf = question.answer()
+        answers = answers_of(cf) if cf.found else {}
+        for key, text in texts_of(cf).items() if cf.found else ():
+            assert question.is_all(text, answers[key]), (question.name, key, text)

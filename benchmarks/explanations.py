@@ -162,13 +162,16 @@ def run(of: str, args: argparse.Namespace) -> None:
     settings = {"ours": [SearchSettings()], "algorithm-1": [PAPER], "peers": []}[of]
     header = report.made(*settings, args, packages=("scikit-learn",))
     path = args.out / FILES[of]
+    costs = costs_of_peers(args.peers) if of == "peers" else {}
+    if of == "peers" and not costs:
+        print("there are no answers of the others in --peers, so that theirs stay as they are")
+        return
     before, rows = report.read_csv(path) if path.exists() else (header, [])
     chosen = chosen_cases(args.cases)
     if args.again:
         present = {commit: report.is_present(commit, *SOURCES[of]) for commit in {row["commit"] for row in rows}}
         rows = [r for r in rows if present[r["commit"]] or (r["dataset"], r["model"]) not in chosen]
     done = {tuple(row[k] for k in KEY) for row in rows}
-    costs = costs_of_peers(args.peers) if of == "peers" else {}
     methods = {"ours": OPTIONS, "algorithm-1": (ALGORITHM_1,), "peers": PEERS}[of]
     with report.appending(path, report.continued(header, before, rows), COLUMNS, rows) as add:
         for dataset_name in dict.fromkeys(dataset for dataset, _ in chosen):

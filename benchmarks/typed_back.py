@@ -2,7 +2,7 @@
 
     python benchmarks/typed_back.py [--data DIR] [--seeds 0 1] [--kinds tables alibi ...]
 
-A parser of its own (``tests/typed_back.py``) gets the text that a user reads, the original, and what features, their
+A parser of its own (``tests/sentences.py``) gets the text that a user reads, the original, and what features, their
 values and the steps are called; never the arrays of an answer. The answers are of all kinds: the paper's datasets and
 models, series and tables of ``tests/answers_to_type.py``, and what the adapters of alibi, DiCE and sktime hand out; of
 each, the printed answer and the sentences of its options. Default settings, labels only unless an adapter needs more.
@@ -31,7 +31,7 @@ from ntdcfe.problem.prediction import Prediction
 
 sys.path.insert(0, str(report.ROOT / "tests"))
 from answers_to_type import KINDS, Question, answers_of, listed, reader, texts_of
-from typed_back import Sentences
+from sentences import Sentences
 
 Array = np.ndarray
 

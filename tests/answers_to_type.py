@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from typed_back import Sentences
+from sentences import Sentences
 
 from ntdcfe import (
     NTDCFE,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from answers_to_type import KINDS, answers_of, texts_of
-from typed_back import NotUnderstoodError, Sentences
+from sentences import NotUnderstoodError, Sentences
 
 QUICK = 1500  # rows
 SERIES = np.array([[0.0, 5, 1], [1, 5, 0], [2, 5, 2], [3, 5, 0]])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search import options
-from ntdcfe.search.pool import different
+from ntdcfe.search.base import Found
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -21,19 +21,24 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     search, wanted = job.search, job.search.settings.n_counterfactuals
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
     states = list({state.tobytes(): state for state in [*found, *_asked(job)]}.values())
+    if found and wanted > 1:
+        states = options.different_first(states, search.space.original)
     plausible = search.problem.plausible
-    if plausible is not None and states:
-        states = [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
-    if wanted > 1:  # those that are handed out differ in what they change
-        first = different(states, search.space.original, wanted)
-        states = [states[i] for i in (*first, *(i for i in range(len(states)) if i not in set(first)))]
-    return states
+    if plausible is None or not states:
+        return states
+    return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
 
 
 def _asked(job: Job) -> list[NDArray[Any]]:
     """The states that were valid when they were asked about as they are, the most wanted first."""
     pool, wanted = job.search.pool, job.search.settings.n_counterfactuals
     return pool.states if wanted == 1 else [*pool.diverse(wanted), *pool.states]
+
+
+def known(job: Job) -> Found | None:
+    """What the search knows of the answer: its edits, and its draws under noise."""
+    found = options.in_order(job.search.found, job.search.settings.prefer) if job.answers else ()
+    return next((answer for answer in found if np.array_equal(answer.state, job.answers[0])), None)
 
 
 def last_check(job: Job) -> Talk:
@@ -85,7 +90,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
     against_original = 0
     # An answer of the search may have been asked about under noise alone: that it is not valid is no contradiction.
     valid = {state.tobytes() for state in _asked(job)}
-    known = np.array([state.tobytes() in valid for state in states])
+    believed = np.array([state.tobytes() in valid for state in states])
     for _ in range(trust.tuning.most_checks):
         copies = min(size, budget.rows_left // (len(undecided) + 1))
         originals = min(copies, 2) if trust.contradicted else copies
@@ -100,7 +105,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         prediction = yield Question(np.concatenate(block), n + originals)
         reached = trust.target.reached(prediction)
         votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
-        doubted = np.where(known[undecided], ~votes.all(1), votes.any(1) & ~votes.all(1))
+        doubted = np.where(believed[undecided], ~votes.all(1), votes.any(1) & ~votes.all(1))
         trust.contradicted |= bool(doubted.any() or own.any())
         if rest:
             held = reached[n + originals :]
@@ -118,7 +123,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         for i in np.flatnonzero(enough & votes.any(1)):
             at = i * copies + int(votes[i].argmax())
             said[undecided[i]] = prediction[at : at + 1]
-        if (lead[undecided[known[undecided]]] < 0).any():
+        if (lead[undecided[believed[undecided]]] < 0).any():
             trust.sure_of_some = False  # a state that was believed has lost the vote
         undecided = undecided[(lead[undecided] >= 0) & ~enough]
         job.leading = list(states[undecided[lead[undecided] >= size]])

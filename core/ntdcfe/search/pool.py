@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -117,7 +116,16 @@ class Pool:
         known = [*self._entries, *self._niches.values(), *self._sets.values()]
         entries = sorted(known, key=lambda entry: entry[:2])
         pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
-        return [pool[i] for i in different(pool, self.problem.space.original, n)]
+        changed = [state != self.problem.space.original for state in pool]
+        chosen: list[int] = []
+        for overlap in (0.5, 1.0, np.inf):
+            for i, cells in enumerate(changed):
+                if len(chosen) == n:
+                    break
+                shared = [(cells & changed[j]).sum() / max((cells | changed[j]).sum(), 1) for j in chosen]
+                if i not in chosen and all(share < overlap for share in shared):
+                    chosen.append(i)
+        return [pool[i] for i in sorted(chosen)]
 
     def _insert(self, entry: Entry) -> None:
         insort(self._entries, entry, key=lambda kept: kept[:2])
@@ -172,19 +180,3 @@ def _leaders(size: NDArray[Any], shift: NDArray[Any], cost: NDArray[np.float64])
 def _key(state: NDArray[Any]) -> bytes:
     """A digest: thousands of large states themselves would take gigabytes."""
     return blake2b(state.tobytes(), digest_size=16).digest()
-
-
-def different(states: Sequence[NDArray[Any]], original: NDArray[Any], n: int) -> list[int]:
-    """The places, in order, of up to `n` of the states ``(K, F)`` that share less than half of the cells they change;
-    then of others. The first is among them.
-    """
-    changed = [state != original for state in states]
-    chosen: list[int] = []
-    for overlap in (0.5, 1.0, np.inf):
-        for i, cells in enumerate(changed):
-            if len(chosen) == n:
-                break
-            shared = [(cells & changed[j]).sum() / max((cells | changed[j]).sum(), 1) for j in chosen]
-            if i not in chosen and all(share < overlap for share in shared):
-                chosen.append(i)
-    return sorted(chosen)

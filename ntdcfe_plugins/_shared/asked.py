@@ -130,7 +130,8 @@ def from_first_look(
         return known[position - len(rows) : position]
 
     engine.predict, engine.classes = told, first.classes
-    engine.output = "probabilities" if first.probabilities is not None else engine.output
+    graded = first.probabilities is not None
+    engine.output = "probabilities" if graded else "values" if engine.output == "values" else "labels"
     engine.settings = replace(engine.settings, n_counterfactuals=1)
     found = engine.explain_batch(X, list(targets), max_rows=1)
     return [replace(cf, rows=0, calls=0) for cf in found]

@@ -207,7 +207,7 @@ class NTDCFE:
     def session(self, x: ArrayLike, target: Any, *, max_rows: int | None = None) -> Session:
         """An explanation of one series whose questions the caller answers: ``ask``, ``tell``, ``result``.
 
-        `x`, `target` and `max_rows` are as in :meth:`explain`. The explainer's own `predict` is not asked, and may be None.
+        Arguments are as in :meth:`explain`. The explainer's own `predict` is not asked, and may be None.
         """
         x = _one(x)
         batch = batch_of(self, x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))

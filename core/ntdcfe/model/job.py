@@ -148,7 +148,7 @@ class Job:
     def keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
         """Take those of the states ``(n, K, F)`` that reached the target into the pool, when the search is over."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 self.search.keep(states, Answer(reached, None))
         except Exception as cause:  # whether they are plausible is for the user's function to say
             self.cause = self.cause or _wrapped(cause)
@@ -190,7 +190,7 @@ class Job:
         assert self._talk is not None
         try:
             # Values near the largest floating number overflow to infinity: such states are infinitely far.
-            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+            with one_thread(), np.errstate(all="ignore"):
                 self.pending = move(self._talk)
         except StopIteration:
             self._end()

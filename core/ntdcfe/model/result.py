@@ -19,6 +19,7 @@ from ntdcfe.search.base import Found
 
 
 @one_thread()
+@np.errstate(all="ignore")
 def described(
     problem: Problem, states: list[NDArray[Any]], original: NDArray[Any], answer: Found | None = None
 ) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Objective:
 
     def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Both of states ``(n, K, F)``, each ``(n,)``: the cost is made of the sparsity."""
-        with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
+        with np.errstate(all="ignore"):  # too far to be counted is infinitely far
             distance, sparsity = self._distance_and_sparsity(x)
             cost = distance + self.price_of_cell * sparsity
             for term in self.terms:
@@ -126,7 +126,7 @@ class Objective:
         Prices of edits and of roughness are shares of the cost, so that they weigh the same in a series of ten cells
         and of ten thousand: every further edit has to make the state that much nearer.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             cost = self.cost(x) * (1 + self.price_of_edit) ** count
             return cost * (1 + self.price_of_roughness * self.roughness(x)) if self.price_of_roughness else cost
 

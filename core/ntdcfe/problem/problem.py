@@ -38,7 +38,7 @@ class Problem:
         return self.space.features
 
     @classmethod
-    @np.errstate(over="ignore", invalid="ignore")  # bounds beyond the largest number there is are none
+    @np.errstate(all="ignore")  # bounds beyond the largest number there is are none
     def of(
         cls,
         state: NDArray[Any],

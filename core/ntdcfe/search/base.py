@@ -119,7 +119,7 @@ class Search:
         """Draws the weights and the actions of a policy; torch is loaded when a policy is built, not before."""
         import torch
 
-        return torch.Generator().manual_seed(self.seed)
+        return torch.Generator(device="cpu").manual_seed(self.seed)
 
     @property
     def space(self) -> Space:

@@ -106,7 +106,7 @@ class Job:
         if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
             return
         states = self.pending.states[: len(prediction)]
-        reached = self.trust.target.reached(prediction)
+        reached = self.trust.reached(prediction)
         changed = self.search.objective.sparsity(states) > 0
         if self.phase == "check":
             self.trust.contradicted |= bool((reached != changed).any())  # candidates are valid, the original is not
@@ -174,12 +174,12 @@ class Job:
         prediction = yield Question(np.repeat(trust.original, copies, axis=0))
         self.budget.batches += 1
         target.check(prediction)
-        if target.relative or target.reached(prediction)[0]:
+        if target.relative or trust.reached(prediction)[0]:
             # If this answer were wrong, the whole search would be about another question: ask until one answer leads.
             prediction = yield from trust.majority(prediction)
         self.present = prediction[:1]
         trust.target = target.given(self.present)
-        if trust.target.reached(self.present)[0]:
+        if trust.reached(self.present)[0]:
             self.at_target(self.present)
 
     def _go(self, talk: Talk) -> None:

@@ -86,7 +86,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         if rest:
             block.append(np.array(rest))
         prediction = yield Question(np.concatenate(block), n + originals)
-        reached = trust.target.reached(prediction)
+        reached = trust.reached(prediction)
         votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
         trust.contradicted |= not votes.all() or bool(own.any())
         if rest:

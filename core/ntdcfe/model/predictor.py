@@ -74,7 +74,7 @@ class Predictor:
             raise InvalidInputError(f"max_batch_size must be at least 1, got {max_batch_size!r}.")
         self.predict = predict
         self.output: Output = "values" if output == "auto" and regression else output
-        self.classes = None if classes is None else np.asarray(classes)
+        self.classes = None if classes is None else np.array(classes)
         if self.classes is not None and self.classes.ndim != 1:
             raise InvalidInputError(f"classes must be a list of labels, got {classes!r}.")
         self.max_batch_size = max_batch_size
@@ -126,8 +126,8 @@ class Predictor:
         self.n_calls += 1
         self.n_rows += len(rows)
         try:
-            # A copy: a model that scales its input in place must not reach our candidates.
-            answer = np.asarray(self._in_time(rows.copy()))
+            # Copies: a model that scales its input in place, or answers in one buffer, must not reach our states.
+            answer = np.array(self._in_time(rows.copy()))
         except Exception as cause:
             raise PredictorError(
                 f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {cause}"

@@ -44,10 +44,10 @@ def searching(job: Job) -> Talk:
             repeated = repeated[: trust.room - len(states)]
             prediction = yield Question(np.concatenate([states, repeated]) if len(repeated) else states)
             job.budget.batches += 1
-            reached = trust.target.reached(prediction)
+            reached = trust.reached(prediction)
             reached, repeated_holds = reached[: len(states)], reached[len(states) :].all()
             prediction = prediction[: len(states)]
-            score = trust.target.score(prediction)
+            score = trust.score(prediction)
             unchanged = reached.copy()  # a state without a change is the original, whatever the model says of it
             unchanged[reached] = search.objective.sparsity(states[reached]) == 0
             first_contradiction = not trust.contradicted and bool(not repeated_holds or unchanged.any())

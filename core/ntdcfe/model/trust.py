@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.errors import InvalidInputError
 from ntdcfe.model.budget import Budget
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.reprs import typed_back
@@ -149,10 +150,22 @@ class Trust:
         """Rows that the search may still ask."""
         return self.budget.room(self.contradicted)
 
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        """Which of n predictions are as wanted ``(n,)``; copies in and out, for the target may be the user's own."""
+        reached = np.array(self.target.reached(prediction.copy()), dtype=bool)
+        if reached.shape != (len(prediction),):
+            raise InvalidInputError(f"reached must give one verdict a row, {(len(prediction),)}, got {reached.shape}.")
+        return reached
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
+        """How near each of n predictions is ``(n,)``, None where there are labels only; copies in and out."""
+        score = self.target.score(prediction.copy())
+        return None if score is None else np.array(score, dtype=float)
+
     def majority(self, prediction: Prediction) -> Generator[Question, Prediction, Prediction]:
         """The answer about the original that leads by enough votes, from those that were given already."""
         while True:
-            votes = (prediction.outcomes if self.target.relative else self.target.reached(prediction)).tolist()
+            votes = (prediction.outcomes if self.target.relative else self.reached(prediction)).tolist()
             ((first, most), *rest) = Counter(votes).most_common(2)
             self.contradicted |= bool(rest)
             copies = min(self.confirmations, self.budget.rows_left // 4)
@@ -172,14 +185,14 @@ class Trust:
             return
         if self._n_trials == 0 and (trials := max(0, min(self.tuning.trials, self.room // 4))):
             said = yield Question(np.repeat(self.original, trials, axis=0))
-            self._n_trials, self._n_errors = trials, int(self.target.reached(said).sum())
+            self._n_trials, self._n_errors = trials, int(self.reached(said).sum())
         at = np.flatnonzero(claimed)
         needed = self.tuning.lead_needed(self._n_errors, self._n_trials)
         poll = Poll(len(at), needed, self.tuning.lowest_lead)
         while len(asked := poll.undecided[: max(0, self.room)]):
             claimed[at] = poll.lead >= (needed if self.sure_of_some else 1)
             prediction = yield Question(states[at[asked]])
-            poll.count(asked, self.target.reached(prediction))
+            poll.count(asked, self.reached(prediction))
             self.sure_of_some |= bool(poll.believed.any())
         # The votes on claims that were dropped tell how often the model errs.
         out = poll.dropped

@@ -101,7 +101,7 @@ class Objective:
 
     def proximity(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """How far states ``(n, K, F)`` are from the original, weighted, in the features' own scales ``(n,)``."""
-        return self._proximity(self.original, x, self._feature_weights, self._feature_discrete)
+        return self._far(self.original, x)
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
@@ -174,13 +174,23 @@ class Objective:
     def _distance_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._proximity is not weighted_l1:
             units = self._feature_units
-            distance = self._proximity(self.original / units, x / units, self._feature_weights, self._feature_discrete)
-            return distance, self.sparsity(x)
+            return self._far(self.original / units, x / units), self.sparsity(x)
         distances = _distances(self.original, x, self._feature_discrete)  # computed once for both
         return np.asarray(distances @ self._per_unit), _count(distances != 0)
 
+    def _far(self, original: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
+        """How far `x` ``(n, K, F)`` is from `original`; the user's function gets copies, and gives one."""
+        weights, discrete = self._feature_weights, self._feature_discrete
+        if self._proximity is weighted_l1:
+            return weighted_l1(original, x, weights, discrete)
+        told = self._proximity(original.copy(), x.copy(), weights.copy(), discrete.copy())
+        distance = np.array(told, dtype=np.float64)
+        if distance.shape != (len(x),):
+            raise InvalidInputError(f"proximity must return one number a state, {(len(x),)}, got {distance.shape}.")
+        return distance
+
     def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:
-        cost = np.asarray(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
+        cost = np.array(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
         if cost.shape != (len(x),):
             raise InvalidInputError(f"{term.name}.cost must return one number a state, {(len(x),)}, got {cost.shape}.")
         return cost

@@ -43,6 +43,11 @@ class Prediction:
             self.outcomes[rows], None if self.probabilities is None else self.probabilities[rows], self.classes
         )
 
+    def copy(self) -> Prediction:
+        """The same, to be written into."""
+        probabilities = None if self.probabilities is None else self.probabilities.copy()
+        return Prediction(self.outcomes.copy(), probabilities, None if self.classes is None else self.classes.copy())
+
     @staticmethod
     def concatenate(parts: Sequence[Prediction]) -> Prediction:
         """The predictions of several batches as those of one."""

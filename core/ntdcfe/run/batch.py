@@ -210,7 +210,8 @@ def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
         raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
     if 0 in X.shape[1:]:
         raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    # A copy: what the caller, or one of their functions, does to the series must not reach the search or its results.
+    X = np.array(X, X.dtype if X.dtype in (np.float32, np.float64) else float, order="C")
     wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
     if wrong.any():
         where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]

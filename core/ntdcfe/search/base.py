@@ -61,6 +61,11 @@ class Outcome(NamedTuple):
     score: NDArray[np.float64] | None
     cost: NDArray[np.float64]
 
+    def copy(self) -> Outcome:
+        """The same, to be written into."""
+        score = None if self.score is None else self.score.copy()
+        return Outcome(self.states.copy(), self.valid.copy(), score, self.cost.copy())
+
     def take(self, rows: slice | NDArray[Any]) -> Outcome:
         """Those rows of it."""
         score = None if self.score is None else self.score[rows]

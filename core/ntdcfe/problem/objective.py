@@ -198,7 +198,12 @@ class Objective:
 
 def _roughness(x: NDArray[Any], units: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of absolute second differences of each feature, in units ``(n, F)``."""
-    return np.asarray(np.abs(np.diff(x, 2, axis=1)).sum(1) / units)
+    bends = x[:, 2:] - x[:, 1:-1]
+    bends -= x[:, 1:-1]
+    bends += x[:, :-2]
+    np.abs(bends, out=bends)
+    # A product with ones: a sum over the middle one of three axes takes several times as long.
+    return np.asarray((np.ones(bends.shape[1], bends.dtype) @ bends) / units)
 
 
 def _distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:

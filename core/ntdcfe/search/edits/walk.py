@@ -288,7 +288,9 @@ class Walk:
         rng = self.rng
         base = EditLists.concatenate([t.edits for t in passed])
         chance = preference ** np.arange(len(passed))
-        pick = rng.choice(len(passed), n * self.tuning.spare, p=chance / chance.sum())
+        # Of very large series fewer are made: their states have to fit into memory, and take seconds.
+        room = 2 * self.search.settings.tuning.budget.values_in_a_batch // (n * self.search.space.original.size)
+        pick = rng.choice(len(passed), n * min(self.tuning.spare, max(1, room)), p=chance / chance.sum())
         rate = self._gain / self._tried
         rate = np.maximum(rate / rate.sum(), self.tuning.least_chance)
         move = rng.choice(len(self._moves), len(pick), p=rate / rate.sum())

@@ -125,6 +125,8 @@ class Counterfactual:
         Calls to the model that this instance took part in, failed ones included.
     failures : int
         Calls among them that failed.
+    unscored : int
+        Rows among them for which it gave NaN, infinity or nothing: they count as not reached.
     first_found : int or None
         Rows it took to the first counterfactual of the default search.
     seconds : float
@@ -167,6 +169,7 @@ class Counterfactual:
     rows: int
     calls: int
     failures: int
+    unscored: int
     first_found: int | None
     seconds: float
     confirmed: bool
@@ -226,6 +229,8 @@ class Counterfactual:
             told.append(f"the model failed{asked}: {self.cause}")
         elif self.found and not self.confirmed:
             told.append("not asked again often enough to be sure: the time or the rows gave out before")
+        if self.unscored:
+            told.append(f"the model gave no answer for {self.unscored} of {self.rows} rows")
         if self.found and self.widened > 1:
             told.append(f"nothing nearer was found: values were let go {self.widened:.3g} times as far as usual")
         return told

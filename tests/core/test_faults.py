@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
@@ -456,3 +457,87 @@ def test_votes_that_ran_out_of_rows_count_for_something():
 def test_an_interval_is_not_for_a_model_of_words(model, options):
     with pytest.raises(InvalidInputError, match=r"an interval is for numbers, the model says .*'b'"):
         NTDCFE(model, settings=SMALL, **options).explain_batch(SERIES[None], Target.interval(0.2, None))
+
+
+class TestARegionWithoutAnswers:
+    """Rows that the model cannot score are not reached, and are counted; the others are searched as ever."""
+
+    @staticmethod
+    def counted(model):
+        nothing = []
+
+        def predict(X):
+            answer = np.asarray(model(X))
+            flat = answer.reshape(len(answer), -1)
+            nothing.append(sum(any(v is None or v is pd.NA or v != v or v == np.inf for v in row) for row in flat))
+            return answer
+
+        return predict, nothing
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_regression_with_a_region_of_nan(self, seed, value):
+        def model(X):
+            total = X[:, -2:, 0].sum(1)
+            return np.where(X[:, :, 1].min(1) < -1.2, value, total)
+
+        predict, nothing = self.counted(model)
+        cf = NTDCFE(predict, settings=SMALL, seed=seed).explain(SERIES, Target.interval(0.5, None))
+        assert cf.status == "found"
+        assert cf.cause is None
+        assert model(cf.x[None])[0] >= 0.5
+        assert cf.unscored == sum(nothing) > 0
+        assert f"no answer for {cf.unscored} of {cf.rows} rows" in str(cf)
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            lambda label: np.where(label == 2, None, label),
+            lambda label: np.where(label == 2, None, np.array(["no", "yes", ""])[label]),
+            lambda label: np.where(label == 2, pd.NA, label),
+            lambda label: pd.Series(label).where(label != 2).astype("Int64"),
+            lambda label: np.where((label == 2)[:, None], np.nan, np.eye(2)[label % 2]),
+            lambda label: pd.DataFrame(np.eye(2)[label % 2], dtype="Float64").mask(np.tile(label == 2, (2, 1)).T),
+        ],
+        ids=["None", "None in text", "NA", "Int64", "probabilities", "Float64 probabilities"],
+    )
+    @pytest.mark.parametrize("other", [False, True])
+    def test_labels_and_probabilities_that_are_missing(self, answer, other):
+        def label(X):
+            return np.where(X[:, :, 1].min(1) < -1.2, 2, rule(X))
+
+        text = np.array(answer(np.array([1]))).ravel()[0] == "yes"
+        target = "other" if other else "yes" if text else 1
+        cf = NTDCFE(lambda X: answer(label(X)), settings=SMALL).explain(SERIES, target)
+        assert cf.status == "found"
+        assert label(cf.x[None])[0] == 1
+        assert cf.unscored > 0
+
+    def test_a_whole_batch_of_the_region_is_no_failure_once_the_region_is_known(self):
+        def model(X):
+            return np.where(X[:, :, 1].min(1) < -1.2, np.nan, X[:, -2:, 0].sum(1))
+
+        small = replace(SMALL, max_batch_size=1)
+        cf = NTDCFE(model, settings=replace(small, max_rows=200)).explain(SERIES, Target.interval(0.5, None))
+        assert cf.status in ("found", "model_failed")
+        assert cf.found
+
+    def test_it_is_the_models_failure_if_most_rows_have_no_answer(self):
+        def model(X):
+            return np.where((X == SERIES).all((1, 2)) | (np.arange(len(X)) % 4 == 0), 0.0, np.nan)
+
+        with pytest.raises(PredictorError, match=r"nothing for \d+ of \d+ rows"):
+            NTDCFE(model, settings=SMALL).explain(SERIES, Target.interval(0.5, None))
+
+    def test_the_series_itself_has_to_have_an_answer(self):
+        def model(X):
+            return np.where(X[:, 0, 0] == -0.5, np.nan, 1.0)
+
+        with pytest.raises(PredictorError, match="NaN"):
+            NTDCFE(model, settings=SMALL).explain(SERIES, Target.interval(2, None))
+        X = np.stack([SERIES - 0.1, SERIES])
+        with pytest.warns(UserWarning, match="1 of 2"):
+            cfs = NTDCFE(lambda X: np.where(X[:, 0, 2] == -0.5, np.nan, rule(X)), settings=SMALL).explain_batch(X, 1)
+        assert cfs[0].found
+        assert cfs[1].status == "model_failed"
+        assert "for the series itself" in str(cfs[1].cause)

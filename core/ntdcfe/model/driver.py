@@ -168,7 +168,8 @@ class Driver:
         seconds = (time.monotonic() - started) / len(rows)
         shares = _dealt(parts, asked)
         for job, share in zip(jobs, shares, strict=True):
-            job.budget.spend(len(share), self.predictor.n_calls - calls, self.predictor.n_failures - failures)
+            made, failed = self.predictor.n_calls - calls, self.predictor.n_failures - failures
+            job.budget.spend(len(share), made, failed, share.n_unscored)
             job.budget.seconds += seconds * len(job.pending.states) if job.pending is not None else 0.0
             if ended is not None:
                 job.take(share)

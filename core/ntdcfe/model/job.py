@@ -21,7 +21,7 @@ from ntdcfe.model.budget import Budget
 from ntdcfe.model.last_check import conclude, in_order, last_check
 from ntdcfe.model.searching import NearMiss, searching
 from ntdcfe.model.threads import one_thread
-from ntdcfe.model.trust import Question, Talk, Trust
+from ntdcfe.model.trust import Question, Talk, Trust, scored
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.target import Target
@@ -173,6 +173,7 @@ class Job:
         copies = max(1, min(trust.confirmations, self.budget.rows_left // 4)) if target.relative else 1
         prediction = yield Question(np.repeat(trust.original, copies, axis=0))
         self.budget.batches += 1
+        prediction = scored(prediction)
         target.check(prediction)
         if target.relative or trust.reached(prediction)[0]:
             # If this answer were wrong, the whole search would be about another question: ask until one answer leads.

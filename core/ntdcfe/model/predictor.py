@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -89,6 +90,7 @@ class Predictor:
         self.seconds = 0.0
         self._down = False
         self._kind: str | None = None
+        self._has_region = False
 
     def __call__(self, rows: NDArray[Any]) -> Prediction:
         """Predictions of ``rows (n, K, D)`` or ``(n, D)``."""
@@ -174,10 +176,15 @@ class Predictor:
 
         if answer.ndim not in (1, 2) or len(answer) != n:
             raise wrong("returned the wrong shape")
-        if answer.dtype.kind in "fc" and not np.isfinite(answer).all():
-            raise wrong("returned NaN or infinity")
-        if answer.dtype.kind == "O" and any(value is None or value != value for value in answer.flat):
-            raise wrong("returned None or NaN")
+        unscored = _unscored(answer)
+        if unscored.any():
+            # Rows of a region that the model cannot score are not reached. A call without any other row is a fault,
+            # unless the model is known to have such a region.
+            if unscored.all() and not self._has_region:
+                raise wrong("returned NaN, infinity or None")
+            self._has_region = True
+            answer = _filled(answer, unscored)
+        answer = _typed(answer)
 
         output: Output = self.output
         if output == "auto":
@@ -188,12 +195,14 @@ class Predictor:
             else:
                 output = "labels"
         text = output == "labels" and answer.dtype.kind in "US"
-        kind = "labels in text" if text else output
+        kind: str = "labels in text" if text else output
+        if unscored.all() and self._kind is not None:
+            kind = self._kind  # what stands in for an answer is of no kind
         if self._kind not in (None, kind):
             raise wrong(f"returned {kind} after {self._kind}")
         prediction = self._read(answer, output, wrong)
         self._kind = kind
-        return prediction
+        return replace(prediction, unscored=unscored) if unscored.any() else prediction
 
     def _read(self, answer: NDArray[Any], output: Output, wrong: Callable[[str], PredictorError]) -> Prediction:
         if output == "probabilities":
@@ -221,3 +230,42 @@ class Predictor:
             raise wrong(f"returned another number of classes than {len(self.classes)}")
         probabilities = answer.astype(float)
         return Prediction(self.classes[probabilities.argmax(1)], probabilities, self.classes)
+
+
+def _unscored(answer: NDArray[Any]) -> NDArray[np.bool_]:
+    """The rows of an answer ``(n,)`` or ``(n, C)`` with NaN, infinity or nothing in them ``(n,)``."""
+    if answer.dtype.kind in "fc":
+        wrong = ~np.isfinite(answer)
+    elif answer.dtype.kind in "mM":
+        wrong = np.isnat(answer)
+    elif answer.dtype.kind == "O":
+        wrong = np.array([_is_nothing(value) for value in answer.flat], bool).reshape(answer.shape)
+    else:
+        return np.zeros(len(answer), bool)
+    return wrong if wrong.ndim == 1 else wrong.any(1)
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether an entry of an array of objects is None, NaN, infinity or pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value) or (isinstance(value, float) and math.isinf(value))
+    except (TypeError, ValueError):  # NA is neither equal to itself nor not
+        return True
+
+
+def _filled(answer: NDArray[Any], unscored: NDArray[np.bool_]) -> NDArray[Any]:
+    """The answer with something of the right kind in the rows that are not scored: another row, or zeros."""
+    answer = answer.copy()
+    answer[unscored] = 0 if unscored.all() else answer[~unscored][0]
+    return answer
+
+
+def _typed(answer: NDArray[Any]) -> NDArray[Any]:
+    """An array of objects that are all numbers, or all text, as one of these: pandas gives objects for either."""
+    if answer.dtype.kind != "O":
+        return answer
+    kinds = {type(value) for value in answer.flat}
+    numbers = all(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in kinds)
+    return np.array(answer.tolist()) if numbers or kinds <= {str, np.str_} else answer

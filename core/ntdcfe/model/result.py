@@ -119,6 +119,7 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         rows=budget.rows,
         calls=budget.calls,
         failures=budget.failures,
+        unscored=budget.unscored,
         first_found=search.first_found,
         seconds=budget.seconds,
         confirmed=job.confirmed,

@@ -64,7 +64,7 @@ class Session:
             raise InvalidInputError("there is nothing to tell: the session is done, see result().")
         n = len(self._job.pending.states)
         prediction = self._predictor.understand(np.array(answers), (n, *self._original.shape))
-        self._job.budget.spend(n, 1, 0)
+        self._job.budget.spend(n, 1, 0, prediction.n_unscored)
         self._job.tell(prediction)
 
     def stop(self) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError
+from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.model.budget import Budget
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.reprs import typed_back
@@ -155,16 +155,23 @@ class Trust:
         reached = np.array(self.target.reached(prediction.copy()), dtype=bool)
         if reached.shape != (len(prediction),):
             raise InvalidInputError(f"reached must give one verdict a row, {(len(prediction),)}, got {reached.shape}.")
-        return reached
+        return reached if prediction.unscored is None else reached & ~prediction.unscored
 
     def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
-        """How near each of n predictions is ``(n,)``, None where there are labels only; copies in and out."""
-        score = self.target.score(prediction.copy())
-        return None if score is None else np.array(score, dtype=float)
+        """How near each of n predictions is ``(n,)``, None where there are labels only; copies in and out.
+
+        A row without a score is as far as the furthest of the others.
+        """
+        told = self.target.score(prediction.copy())
+        if told is None or prediction.unscored is None:
+            return None if told is None else np.array(told, dtype=float)
+        score, known = np.array(told, dtype=float), ~prediction.unscored
+        return np.where(known, score, score[known].min() if known.any() else 0.0)
 
     def majority(self, prediction: Prediction) -> Generator[Question, Prediction, Prediction]:
         """The answer about the original that leads by enough votes, from those that were given already."""
         while True:
+            prediction = scored(prediction)
             votes = (prediction.outcomes if self.target.relative else self.reached(prediction)).tolist()
             ((first, most), *rest) = Counter(votes).most_common(2)
             self.contradicted |= bool(rest)
@@ -199,3 +206,13 @@ class Trust:
         self._n_trials += int(poll.votes[out].sum())
         self._n_errors += int((poll.votes + poll.lead - 1)[out].sum()) // 2
         claimed[at] = poll.lead >= (needed if self.room > 0 or self.sure_of_some else 1)
+
+
+def scored(prediction: Prediction) -> Prediction:
+    """What was said of the original where it was scored; raises if it never was."""
+    if prediction.unscored is None:
+        return prediction
+    parts = [prediction[i : i + 1] for i in range(len(prediction)) if not prediction[i : i + 1].n_unscored]
+    if not parts:
+        raise PredictorError("the model returned NaN, infinity or nothing for the series itself.")
+    return replace(Prediction.concatenate(parts), unscored=None)

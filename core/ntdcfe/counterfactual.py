@@ -120,7 +120,7 @@ class Counterfactual:
     near_miss_prediction : label or value
         The model's outcome for `near_miss`, None if there is none.
     rows : int
-        Rows that the model answered.
+        Rows that the model saw, those of failed calls and of retries included.
     calls : int
         Calls to the model that this instance took part in, failed ones included.
     failures : int
@@ -133,6 +133,9 @@ class Counterfactual:
         How long it took: its own work, and of calls shared with other instances the share of its rows.
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
+    holds_alone : bool or None
+        Whether `x` held in a call of its own, a batch of one: some models answer by the company of a row. None if it
+        was not asked so.
     implausible : bool
         Whether valid series were found, but none that is plausible.
     contradicted : bool
@@ -173,6 +176,7 @@ class Counterfactual:
     first_found: int | None
     seconds: float
     confirmed: bool
+    holds_alone: bool | None
     implausible: bool
     contradicted: bool
     cause: Exception | None
@@ -227,6 +231,8 @@ class Counterfactual:
         if self.status == "model_failed":
             asked = "" if self.confirmed else " before this could be asked again"
             told.append(f"the model failed{asked}: {self.cause}")
+        elif self.found and self.holds_alone is False:
+            told.append("asked in a call of its own, the model says otherwise: it answers by what else is in the batch")
         elif self.found and not self.confirmed:
             told.append("not asked again often enough to be sure: the time or the rows gave out before")
         if self.unscored:

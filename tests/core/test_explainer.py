@@ -145,7 +145,7 @@ def test_already_at_the_target(settings):
     cf = NTDCFE(rule, settings=settings).explain(-SERIES, target=1)
     assert cf.status == "already_target"
     np.testing.assert_array_equal(cf.x, -SERIES)
-    assert (cf.rows, cf.sparsity, cf.proximity, cf.changes) == (1 + settings.confirmations, 0, 0, ())
+    assert (cf.rows, cf.sparsity, cf.proximity, cf.changes) == (2 + settings.confirmations, 0, 0, ())
     assert "Nothing has to change" in str(cf)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe import NTDCFE, PAPER, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe.testing import Counting
 
 SERIES = np.full((6, 3), -0.5)
 SMALL = SearchSettings(max_rows=400, batch_rows=33)
@@ -89,15 +90,54 @@ def test_the_error_is_raised_when_nothing_was_found(fault):
         NTDCFE(never, settings=settings).explain(SERIES, 1)
 
 
-def test_retries_change_nothing_but_the_count_of_failures():
-    plain = NTDCFE(proba, settings=SMALL).explain(SERIES, 1)
+def test_a_model_that_comes_back_costs_no_more_than_the_rows_of_its_retries():
     patient = replace(SMALL, retries=2, retry_wait=0.001)
-    cf = NTDCFE(Failing({0, 3, 4, 7}, broken), settings=patient).explain(SERIES, 1)
+    counting = Counting(Failing({0, 3, 4, 7}, broken))
+    cf = NTDCFE(counting, settings=patient).explain(SERIES, 1)
     assert cf.status == "found"
     assert cf.cause is None
     assert cf.failures == 4
-    assert cf.rows == plain.rows
+    assert (cf.rows, cf.calls) == (counting.rows, counting.calls)
+    assert rule(cf.x[None])[0] == 1
+
+
+def test_without_a_limit_retries_change_nothing_but_the_counts():
+    free = replace(PAPER.given(max_episodes=4, max_interventions=10, hidden=(20, 10)), max_rows=None)
+    plain = NTDCFE(rule, settings=free).explain(SERIES, 1)
+    patient = replace(free, retries=2, retry_wait=0.001)
+    cf = NTDCFE(Failing({0, 3, 4, 7}, broken, rule), settings=patient).explain(SERIES, 1)
+    assert (cf.status, cf.failures, cf.rows) == (plain.status, 4, plain.rows + 4)
     np.testing.assert_array_equal(cf.x, plain.x)
+
+
+class Flaky:
+    """The model, every second call of which fails."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self, X):
+        self.n += 1
+        return broken(X) if self.n % 2 else rule(X)
+
+
+@pytest.mark.filterwarnings("ignore:the model failed on")
+@pytest.mark.parametrize("max_batch_size", [None, 7])
+@pytest.mark.parametrize("max_rows", [1, 2, 10, 60, 300, 601])
+@pytest.mark.parametrize("model", ["flaky", "dead from the third call on", "dead from the ninth call on"])
+def test_the_model_sees_no_more_rows_than_it_may(model, max_rows, max_batch_size):
+    faulty = Flaky() if model == "flaky" else Failing(range(3 if "third" in model else 9, 99_999), broken, rule)
+    counting = Counting(faulty)
+    settings = SearchSettings(retries=3, retry_wait=0.0, max_rows=max_rows, max_batch_size=max_batch_size)
+    X = np.stack([SERIES - 0.1 * i for i in range(3)])
+    try:
+        cfs = NTDCFE(counting, settings=settings).explain_batch(X, 1)
+    except PredictorError:
+        cfs = []
+    assert counting.rows <= 3 * max_rows
+    if cfs:
+        assert all(cf.rows <= max_rows for cf in cfs)
+        assert counting.rows == sum(cf.rows for cf in cfs)
 
 
 def test_retries_wait_longer_each_time(monkeypatch):
@@ -541,3 +581,50 @@ class TestARegionWithoutAnswers:
         assert cfs[0].found
         assert cfs[1].status == "model_failed"
         assert "for the series itself" in str(cfs[1].cause)
+
+
+class TestAModelThatAnswersByCompany:
+    """Batch normalisation left in training mode: what a row is told depends on the other rows of its batch."""
+
+    @staticmethod
+    def by_company(X):
+        total = X.reshape(len(X), -1).sum(1)
+        return (total - total.mean() > 1e-9).astype(int)  # alone, a row is as all its batch: never above
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_result_says_so(self, seed):
+        cf = NTDCFE(self.by_company, settings=SMALL, seed=seed).explain(SERIES, 1)
+        assert cf.contradicted
+        assert not cf.confirmed
+        assert cf.holds_alone is not True
+        if cf.holds_alone is False:
+            assert "in a call of its own, the model says otherwise" in str(cf)
+
+    def test_and_so_it_does_in_a_batch(self):
+        X = np.stack([SERIES - 0.1 * i for i in range(4)])
+        for cf in NTDCFE(self.by_company, settings=SMALL).explain_batch(X, 1):
+            assert not cf.confirmed
+
+    def test_every_answer_is_asked_once_alone_and_nothing_else_is_in_that_call(self):
+        counting = Counting(rule)
+        X = np.stack([SERIES - 0.1 * i for i in range(4)])
+        cfs = NTDCFE(counting, settings=SMALL).explain_batch(X, 1, n_counterfactuals=2)
+        alone = {rows[0].tobytes() for rows in counting.asked if len(rows) == 1}
+        for cf in cfs:
+            assert cf.confirmed
+            assert cf.holds_alone is True
+            assert all(x.tobytes() in alone for x in cf.candidates[:2])
+
+    def test_a_model_that_errs_now_and_then_is_not_taken_for_one(self):
+        confirmed = []
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            noisy = lambda X, rng=rng: np.where(rng.random(len(X)) < 0.05, 1 - rule(X), rule(X))  # noqa: E731
+            cf = NTDCFE(noisy, settings=SearchSettings(max_rows=1500), seed=seed).explain(SERIES, 1)
+            confirmed.append(cf.found and cf.holds_alone)
+        assert sum(confirmed) >= 9
+
+    def test_without_a_row_left_it_is_not_asked(self):
+        cf = NTDCFE(rule, settings=SearchSettings(max_rows=400, confirmations=1)).explain(SERIES, 1)
+        assert cf.holds_alone in (True, None)
+        assert cf.rows <= 400

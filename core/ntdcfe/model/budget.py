@@ -59,7 +59,8 @@ class Budget:
     Attributes
     ----------
     rows, calls, failures : int
-        Rows that the model answered, calls that the instance took part in, and those among them that failed.
+        Rows that the model saw, those of failed calls included; calls that the instance took part in, and those among
+        them that failed.
     unscored : int
         Rows for which the model gave no number and no label.
     batches : int

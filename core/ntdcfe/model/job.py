@@ -50,7 +50,8 @@ class Job:
         What the model says of the original, and of the answer.
     answers : tuple of arrays (K, F)
         The best first, asked again `confirmations` times if `confirmed`; `others` are further candidates, asked
-        again once; `leading` are states of the last check that lead by some votes.
+        again once; `leading` are states of the last check that lead by some votes. `holds_alone` tells whether they
+        held in a call of their own, None if they were not asked so.
     contributions, holds_to : tuple
         What each edit of the answer does, and to how many times its effect it holds; None where it holds further.
     complete : bool
@@ -76,6 +77,7 @@ class Job:
         self.contributions: tuple[Contribution, ...] = ()
         self.holds_to: tuple[float | None, ...] = ()
         self.confirmed = False
+        self.holds_alone: bool | None = None
         self.complete = True
         self.cause: Exception | None = None
         self._talk: Talk | None = None
@@ -180,7 +182,7 @@ class Job:
             prediction = yield from trust.majority(prediction)
         self.present = prediction[:1]
         trust.target = target.given(self.present)
-        if trust.reached(self.present)[0]:
+        if trust.reached(self.present)[0] and (yield from trust.alone(trust.original)) is not False:
             self.at_target(self.present)
 
     def _go(self, talk: Talk) -> None:

@@ -123,6 +123,7 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         first_found=search.first_found,
         seconds=budget.seconds,
         confirmed=job.confirmed,
+        holds_alone=job.holds_alone,
         implausible=not job.found and problem.plausible is not None and len(search.pool) > 0,
         contradicted=job.trust.contradicted,
         cause=job.cause,

@@ -63,7 +63,7 @@ class Session:
         if self._job.pending is None:
             raise InvalidInputError("there is nothing to tell: the session is done, see result().")
         n = len(self._job.pending.states)
-        prediction = self._predictor.understand(np.array(answers), (n, *self._original.shape))
+        prediction = self._predictor.reader.understand(np.array(answers), (n, *self._original.shape))
         self._job.budget.spend(n, 1, 0, prediction.n_unscored)
         self._job.tell(prediction)
 

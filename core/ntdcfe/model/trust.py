@@ -28,10 +28,12 @@ class Question(NamedTuple):
     """States ``(n, K, F)`` that the model is asked about.
 
     `needed` is how many of them, from the first, an answer has to cover; the others can be done without. None: all.
+    `alone` tells that nothing else may be asked in the same call.
     """
 
     states: NDArray[Any]
     needed: int | None = None
+    alone: bool = False
 
 
 Talk: TypeAlias = Generator[Question, Prediction, None]
@@ -56,6 +58,8 @@ class TrustTuning:
         The most votes that a claim has to lead by.
     most_checks : int
         Most calls of a last check: ends it where no budget does.
+    alone : int
+        How often an answer that does not hold in a call of its own is asked so altogether: the most of them decide.
     """
 
     trials: int = 30
@@ -64,6 +68,7 @@ class TrustTuning:
     one_in: int = 10_000
     most_lead: int = 12
     most_checks: int = 200
+    alone: int = 5
 
     __repr__ = typed_back
 
@@ -181,6 +186,18 @@ class Trust:
                 return prediction[at : at + 1]
             more = yield Question(np.repeat(self.original, copies, axis=0))
             prediction = Prediction.concatenate([prediction, more])
+
+    def alone(self, state: NDArray[Any]) -> Generator[Question, Prediction, bool | None]:
+        """Whether a state ``(1, K, F)`` reaches the target in a call of its own, None without a row left to ask.
+
+        Where it does not, it is asked some more: a model may just have contradicted itself.
+        """
+        said: list[bool] = []
+        while self.budget.rows_left and (not said or (not said[0] and len(said) < self.tuning.alone)):
+            prediction = yield Question(state, alone=True)
+            said.append(bool(self.reached(prediction)[0]))
+        self.contradicted |= not all(said)
+        return 2 * sum(said) > len(said) if said else None
 
     def sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Talk:
         """Leave of the claims ``(n,)`` that states ``(n, K, F)`` are valid those that hold, by a vote on each.

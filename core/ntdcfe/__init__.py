@@ -1,13 +1,16 @@
 """Counterfactual explanations of any model, without its training data."""
 
-from ntdcfe.counterfactual import Counterfactual
+from ntdcfe.counterfactual import Counterfactual, Option
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
 from ntdcfe.problem.constraints import AtMost, Causal, Constraint
+from ntdcfe.problem.contribution import Contribution
+from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.plausibility import LocalOutlierDetector
+from ntdcfe.problem.survival import Survival, Survived
 from ntdcfe.problem.target import Target
 from ntdcfe.problem.transition import Intervention
 from ntdcfe.problem.words import Change
@@ -24,8 +27,10 @@ __all__ = [
     "Change",
     "Constraint",
     "Continuous",
+    "Contribution",
     "Counterfactual",
     "Discrete",
+    "Edit",
     "Feature",
     "Features",
     "Intervention",
@@ -34,8 +39,11 @@ __all__ = [
     "Move",
     "NTDCFEError",
     "OneHot",
+    "Option",
     "PredictorError",
     "SearchSettings",
+    "Survival",
+    "Survived",
     "Target",
     "Term",
     "__version__",

@@ -25,6 +25,7 @@ from ntdcfe.run.batch import batch_of
 from ntdcfe.run.checkpoint import Checkpoint
 from ntdcfe.run.instance import problem_of
 from ntdcfe.run.parallel import check_backend
+from ntdcfe.search.options import OptionName
 from ntdcfe.settings import SearchSettings
 
 
@@ -106,6 +107,7 @@ class NTDCFE:
         x: ArrayLike,
         target: Any,
         *,
+        prefer: OptionName | None = None,
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
@@ -118,6 +120,8 @@ class NTDCFE:
         x : array (K, D), or (D,) for static data
         target : label, collection of labels, "other", or Target
             What the model should say.
+        prefer : {"simplest", "nearest", "sturdiest"}, optional
+            Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted and how much may be spent, in place of the settings' values.
         progress : bool
@@ -132,7 +136,7 @@ class NTDCFE:
         """
         x = _one(x)
         settings = self.settings.given(
-            max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+            prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         batch = batch_of(self, x[None], [Target.of(target)], settings)
         ((_, cf),) = batch.pools([0], progress=progress)
@@ -145,6 +149,7 @@ class NTDCFE:
         X: ArrayLike,
         target: Any,
         *,
+        prefer: OptionName | None = None,
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
@@ -163,6 +168,8 @@ class NTDCFE:
         ----------
         X : array (N, K, D), or (N, D) for static data
         target : label, collection of labels, "other", Target, or a list of N Targets
+        prefer : {"simplest", "nearest", "sturdiest"}, optional
+            Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted and how much may be spent, in place of the settings' values:
             rows for each instance, seconds for all.
@@ -184,7 +191,7 @@ class NTDCFE:
             raise InvalidInputError(f"X must be (N, K, D), or (N, D) for static data, got shape {X.shape}.")
         targets = _targets(target, len(X))
         settings = self.settings.given(
-            max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
+            prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         options = check_backend(backend, backend_params, n_jobs)
         batch = batch_of(self, X, targets, settings)

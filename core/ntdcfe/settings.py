@@ -14,7 +14,7 @@ from ntdcfe.problem.objective import Term
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.problem.space import OnViolation
 from ntdcfe.problem.survival import Survival
-from ntdcfe.search.options import Option
+from ntdcfe.search.options import OptionName
 from ntdcfe.search.refine.moves import Move
 from ntdcfe.search.tuning import SearchTuning
 
@@ -130,13 +130,13 @@ class SearchSettings:
     algorithm: Algorithm = "default"
 
     # What is wanted
-    options: Sequence[Option] = ("simplest", "nearest", "sturdiest")
-    prefer: Option = "simplest"
+    options: Sequence[OptionName] = ("simplest", "nearest", "sturdiest")
+    prefer: OptionName = "simplest"
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
-    edit_weight: float = 0.15
-    roughness_weight: float = 0.3
-    survival: Survival | None = field(default_factory=Survival)
+    edit_weight: float = 0.1
+    roughness_weight: float = 0.35
+    survival: Survival | None = Survival()  # noqa: RUF009 (frozen)
     terms: Sequence[Term] = ()
     shape: Shape = "segments"
     reach: float | None = 2.75
@@ -181,6 +181,7 @@ class SearchSettings:
             if not allowed(value):
                 raise InvalidInputError(f"{name} must be {words}, got {value!r}.")
         if self.prefer not in self.options:
+            self._check_prefer(None if self.prefer == "simplest" else self.prefer)  # the default gives way
             object.__setattr__(self, "prefer", self.options[0])
         idle = [
             entry.name
@@ -195,8 +196,13 @@ class SearchSettings:
                 f"defaults, or choose algorithm={_ONLY_OF[idle[0]]!r}."
             )
 
+    def _check_prefer(self, prefer: object) -> None:
+        if prefer is not None and prefer not in self.options:
+            raise InvalidInputError(f"prefer must be one of the options {tuple(self.options)}, got {prefer!r}.")
+
     def given(self, **arguments: object) -> SearchSettings:
         """These settings with those arguments of a call that are not None."""
+        self._check_prefer(arguments.get("prefer"))
         return replace(self, **{name: value for name, value in arguments.items() if value is not None})  # type: ignore[arg-type]
 
 
@@ -225,8 +231,8 @@ _YES_OR_NO = (lambda value: isinstance(value, bool), "True or False")
 # What each field takes, and how that is said.
 _RULES: dict[str, tuple[Any, str]] = {
     "algorithm": _one_of(*get_args(Algorithm)),
-    "prefer": _one_of(*get_args(Option)),
-    "options": (lambda value: _each(_one_of(*get_args(Option))[0])(value) and len(value) > 0, "a list of options"),
+    "prefer": _one_of(*get_args(OptionName)),
+    "options": (lambda value: _each(_one_of(*get_args(OptionName))[0])(value) and len(value) > 0, "a list of options"),
     "shape": _one_of(*get_args(Shape)),
     "on_violation": _one_of(*get_args(OnViolation)),
     **dict.fromkeys(("n_counterfactuals", "confirmations", "episodes", "updates", "epochs"), _COUNT),
@@ -249,6 +255,7 @@ _RULES: dict[str, tuple[Any, str]] = {
 _ONLY_OF: dict[str, Algorithm] = {
     **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves", "edit_weight"), "default"),  # type: ignore[dict-item]
     **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy", "roughness_weight"), "default"),
+    **dict.fromkeys(("options", "prefer", "survival"), "default"),
     **dict.fromkeys(("max_episodes", "proximity_weight"), "algorithm_1"),
 }
 

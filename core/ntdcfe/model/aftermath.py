@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.contribution import Contribution
-from ntdcfe.problem.edits import NONE, EditLists, Editor
+from ntdcfe.problem.edit_lists import NONE, EditLists
+from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.prediction import Prediction, outcome_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _subsets(m: int) -> list[tuple[int, ...]]:
 
 def _only(lists: EditLists, subset: tuple[int, ...]) -> EditLists:
     places = np.arange(lists.kind.shape[1])
-    return lists._replace(kind=np.where(np.isin(places, subset), lists.kind, NONE).astype(np.int8))
+    return lists.replaced(kind=np.where(np.isin(places, subset), lists.kind, NONE))
 
 
 def _further(editor: Editor, lists: EditLists) -> list[EditLists]:

@@ -1,17 +1,20 @@
 """The named changes that a person would say, and what they do to a series.
 
 A counterfactual is a short list of edits, each a feature, a window of steps, a kind and a number. Many lists are
-worked on at once: :class:`EditLists` holds them as arrays, :class:`Editor` knows what they do to one series.
+worked on at once: :class:`~ntdcfe.problem.edit_lists.EditLists` holds them as arrays, :class:`Editor` knows what
+they do to one series.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.problem.kinds import KINDS, PLACE, Window
 from ntdcfe.problem.space import Space
 
@@ -19,7 +22,6 @@ from ntdcfe.problem.space import Space
 SHARE_OF_UNIT = 0.02
 # Ratios are whole percents.
 DECIMALS_OF_RATIOS = 2
-NONE = -1
 # How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
 # of thumb: bands of a spectrum, sensors of an array).
 BROAD, FEWEST_BROAD = 0.2, 8
@@ -45,81 +47,20 @@ class Edit(NamedTuple):
         return self.text
 
 
-class EditLists(NamedTuple):
-    """n lists of up to m edits: arrays ``(n, m)``, `kind` -1 where a place is empty.
-
-    `width` is how many neighbouring features an edit is of, `feature` the first of them.
-    """
-
-    kind: NDArray[Any]
-    feature: NDArray[Any]
-    width: NDArray[Any]
-    first: NDArray[Any]
-    last: NDArray[Any]
-    number: NDArray[Any]
-
-    @staticmethod
-    def empty(n: int, m: int) -> EditLists:
-        """Lists without an edit."""
-        none = np.zeros((n, m), np.int64)
-        kind, width = np.full((n, m), NONE, np.int8), np.ones((n, m), np.int64)
-        return EditLists(kind, none, width, none.copy(), none.copy(), np.zeros((n, m)))
-
-    @staticmethod
-    def concatenate(parts: list[EditLists]) -> EditLists:
-        """All lists, in order; shorter ones are filled up with empty places."""
-        most = max(part.kind.shape[1] for part in parts)
-        return EditLists(*(np.concatenate(columns) for columns in zip(*(p.widened(most) for p in parts), strict=True)))
-
-    def widened(self, m: int) -> EditLists:
-        """The same with at least m places."""
-        more = m - self.kind.shape[1]
-        if more <= 0:
-            return self
-        empty = EditLists.empty(len(self.kind), more)
-        return EditLists(*(np.concatenate(columns, axis=1) for columns in zip(self, empty, strict=True)))
-
-    def take(self, rows: Any) -> EditLists:
-        """Those of the lists."""
-        return EditLists(*(column[rows] for column in self))
-
-    def copy(self) -> EditLists:
-        """The same, to be written into."""
-        return EditLists(*(column.copy() for column in self))
-
-    @property
-    def n_edits(self) -> NDArray[np.int64]:
-        """How many edits each list has ``(n,)``."""
-        return (self.kind != NONE).sum(1)
-
-    def packed(self) -> EditLists:
-        """The same with all empty places at the end, and no more of them than needed."""
-        order = np.argsort(self.kind == NONE, axis=1, kind="stable")
-        most = max(1, int(self.n_edits.max(initial=0)))
-        return EditLists(*(np.take_along_axis(column, order, 1)[:, :most] for column in self))
-
-    def at(self, place: NDArray[np.int64]) -> EditLists:
-        """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
-        return EditLists(*(column[np.arange(len(place)), place] for column in self))
-
-    def put(self, rows: NDArray[Any], place: NDArray[np.int64], edits: EditLists) -> None:
-        """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``."""
-        at = np.flatnonzero(rows)
-        for i in range(len(self)):
-            self[i][at, place[at]] = edits[i][at]
-
-
 class Editor:
     """What edits do to one series.
 
     Parameters
     ----------
     space : Space
+    kinds : sequence of str, optional
+        The names of the kinds of edits that are drawn; all if not given.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, kinds: Sequence[str] | None = None) -> None:
         self.space = space
         self.units = space.units
+        self._values = np.ascontiguousarray(space.original.T)
         self.features = np.flatnonzero(space.movable.any(0))
         self.steps = np.flatnonzero(space.movable.any(1))
         written = zip(space.units, space.features.precisions, strict=True)
@@ -131,6 +72,7 @@ class Editor:
         self.high = np.where(given[:, 1], space.high, self.high)
         self._runs = _runs(space, self.decimals)
         usable = [kind for kind in KINDS if space.n_steps > 1 or not kind.needs_steps]
+        usable = [kind for kind in usable if kinds is None or kind.name in kinds or space.n_steps == 1]
         self._kinds = {
             discrete: np.array([PLACE[kind.name] for kind in usable if kind.discrete == discrete])
             for discrete in (False, True)
@@ -149,7 +91,7 @@ class Editor:
             # An edit of several features is one of each of them.
             of = np.repeat(np.arange(len(rows)), edit.width)
             offset = np.arange(len(of)) - np.repeat(np.cumsum(edit.width) - edit.width, edit.width)
-            each = edit.take(of)._replace(feature=edit.feature[of] + offset)
+            each = edit.take(of).replaced(feature=edit.feature[of] + offset)
             states[rows[of], :, each.feature] = self.apply(each, states[rows[of], :, each.feature])[0]
         return states
 
@@ -187,33 +129,33 @@ class Editor:
 
     def window(self, edit: EditLists) -> Window:
         """What the original is like in the windows of single edits, columns ``(n,)``."""
-        values, inside = self.space.original[:, edit.feature].T, self._inside(edit)
-        mean = (values * inside).sum(1) / np.maximum(inside.sum(1), 1)
-        return Window(np.where(inside, values, np.inf).min(1), np.where(inside, values, -np.inf).max(1), mean)
+        return Window(self._values[edit.feature], self._inside(edit))
 
     def neutral(self, edit: EditLists) -> NDArray[np.float64]:
         """The numbers ``(n,)`` with which single edits would change nothing, or least."""
-        return self._by_kind(edit.kind, lambda kind, window: kind.neutral(window), self.window(edit))
+        return self._by_kind(edit.kind, lambda kind, window: kind.neutral(window), edit)
 
     def weakened(self, edit: EditLists, ratio: NDArray[np.float64]) -> EditLists:
         """Single edits with their numbers moved to that share ``(n,)`` of their effect; set ones stay as they are."""
         neutral = self.neutral(edit)
         number = neutral + (edit.number - neutral) * ratio
-        return edit._replace(number=np.where(self.space.discrete[edit.feature], edit.number, number))
+        return edit.replaced(number=np.where(self.space.discrete[edit.feature], edit.number, number))
 
     def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
         """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
-        away = edit.number - self.neutral(edit)
-        span = self.window(edit)
-        return np.where(self._scaled[edit.kind], away, away * (span.high - span.low))
+        away, ratios = edit.number - self.neutral(edit), np.flatnonzero(~self._scaled[edit.kind])
+        if len(ratios):
+            window = self.window(edit.take(ratios))
+            away[ratios] *= window.high - window.low
+        return away
 
-    def of_kind(self, edit: EditLists, kind: NDArray[np.int8], change: NDArray[np.float64]) -> EditLists:
+    def of_kind(self, edit: EditLists, kind: NDArray[np.int64], change: NDArray[np.float64]) -> EditLists:
         """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
         rises = change > 0
         kind = np.where(rises & (kind == PLACE["at_most"]), PLACE["at_least"], kind)
-        kind = np.where(~rises & (kind == PLACE["at_least"]), PLACE["at_most"], kind).astype(np.int8)
-        number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), self.window(edit), change)
-        return edit._replace(kind=kind, number=number)
+        kind = np.where(~rises & (kind == PLACE["at_least"]), PLACE["at_most"], kind)
+        number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), edit, change)
+        return edit.replaced(kind=kind, number=number)
 
     def draw(
         self,
@@ -228,7 +170,7 @@ class Editor:
         first, last = self.draw_windows(n, rng) if windows is None else windows
         kind = self.draw_kinds(feature, rng)
         change = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
-        edit = EditLists(kind, feature, np.ones(n, np.int64), first, last, np.zeros(n))
+        edit = EditLists.of(kind, feature, np.ones(n), first, last, np.zeros(n))
         drawn = self.of_kind(edit, kind, change)
         for i in np.flatnonzero(self.space.discrete[feature]):
             drawn.number[i] = rng.choice(self.space.choices[feature[i]])  # type: ignore[arg-type]
@@ -242,13 +184,13 @@ class Editor:
         first = start + (rng.random(n) * (size - width + 1)).astype(int)
         broad = rows & (size >= FEWEST_BROAD) & (width > 1)
         change = np.where(np.abs(edit.number) > 0, self.changed_by(edit), 0.0) * rng.uniform(0.02, 1.0, n)
-        shift = self.of_kind(edit, np.full(n, PLACE["shift"], np.int8), change)
-        wide = shift._replace(feature=first, width=width)
-        return EditLists(*(np.where(broad, new, old) for new, old in zip(wide, edit, strict=True)))
+        shift = self.of_kind(edit, np.full(n, PLACE["shift"]), change)
+        wide = shift.replaced(feature=first, width=width)
+        return EditLists.where(broad, wide, edit)
 
-    def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int8]:
+    def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """A kind for each feature ``(n,)``."""
-        kind = np.full(len(feature), NONE, np.int8)
+        kind = np.full(len(feature), NONE)
         for discrete, usable in self._kinds.items():
             rows = np.flatnonzero(self.space.discrete[feature] == discrete)
             chance = np.array([KINDS[i].chance for i in usable])
@@ -276,7 +218,7 @@ class Editor:
         # A level beyond a limit is the limit.
         low, high = self.low.min(0)[lists.feature], self.high.max(0)[lists.feature]
         number = np.where(self._is_level[lists.kind], np.clip(number, low, high), number)
-        return lists._replace(number=np.where(self.space.discrete[lists.feature], lists.number, number))
+        return lists.replaced(number=np.where(self.space.discrete[lists.feature], lists.number, number))
 
     def from_states(self, states: NDArray[Any]) -> EditLists:
         """About the same changes as in states ``(n, K, F)``: one edit for each feature that rises, or falls, in them.
@@ -308,8 +250,7 @@ class Editor:
                     edit.kind[rows, 0] = PLACE["shift"]
                     edit.number[:, 0] = sign * size.max(1)
                 parts.append(edit)
-        joined = [np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True)]
-        return EditLists(*joined).packed()
+        return EditLists.side_by_side(parts).packed()
 
     @property
     def _is_level(self) -> NDArray[np.bool_]:
@@ -321,13 +262,13 @@ class Editor:
         """Of each kind, and of none, whether its number is in the feature's scale."""
         return np.array([*(kind.scaled for kind in KINDS), True])
 
-    def _by_kind(self, kinds: NDArray[np.int8], number: Any, window: Window, *columns: Any) -> NDArray[np.float64]:
+    def _by_kind(self, kinds: NDArray[np.int64], number: Any, edit: EditLists, *columns: Any) -> NDArray[np.float64]:
+        """What `number` of each kind gives for the windows of single edits, columns ``(n,)``, of these kinds."""
         out = np.zeros(len(kinds))
         for which in np.unique(kinds):
             if which != NONE:
-                rows = kinds == which
-                of_rows = Window(*(part[rows] for part in window))
-                out[rows] = number(KINDS[which], of_rows, *(column[rows] for column in columns))
+                rows = np.flatnonzero(kinds == which)
+                out[rows] = number(KINDS[which], self.window(edit.take(rows)), *(column[rows] for column in columns))
         return out
 
 

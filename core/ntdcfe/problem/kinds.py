@@ -6,7 +6,8 @@ A kind of your own is one class; :data:`KINDS` lists those that take part.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,33 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-class Window(NamedTuple):
-    """Of n windows: the least, the largest and the mean value of the original in each ``(n,)``."""
+@dataclass(frozen=True)
+class Window:
+    """n windows of the original: the values of a feature ``(n, K)``, and which of them are inside ``(n, K)``.
 
-    low: Array
-    high: Array
-    mean: Array
+    What is asked of them is computed when a kind asks for it, since most kinds do not.
+    """
+
+    values: Array
+    inside: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def low(self) -> Array:
+        """The least value of each window ``(n,)``."""
+        return np.asarray(np.where(self.inside, self.values, np.inf).min(1))
+
+    @property
+    def high(self) -> Array:
+        """The largest value of each window ``(n,)``."""
+        return np.asarray(np.where(self.inside, self.values, -np.inf).max(1))
+
+    @property
+    def mean(self) -> Array:
+        """The mean of each window ``(n,)``."""
+        return np.asarray((self.values * self.inside).sum(1) / np.maximum(self.inside.sum(1), 1))
 
 
 class Kind(ABC):
@@ -69,7 +91,7 @@ class Shift(Kind):
 
     def neutral(self, window: Window) -> Array:
         """Zero."""
-        return np.zeros(len(window.mean))
+        return np.zeros(len(window))
 
     def number_for(self, change: Array, window: Window) -> Array:
         """The change itself."""
@@ -172,7 +194,7 @@ class Swing(Kind):
 
     def neutral(self, window: Window) -> Array:
         """One."""
-        return np.ones(len(window.mean))
+        return np.ones(len(window))
 
     def number_for(self, change: Array, window: Window) -> Array:
         """Less where the change goes down, more where it goes up, by its size beside the span of the window."""
@@ -197,7 +219,7 @@ class Ramp(Kind):
 
     def neutral(self, window: Window) -> Array:
         """Zero."""
-        return np.zeros(len(window.mean))
+        return np.zeros(len(window))
 
     def number_for(self, change: Array, window: Window) -> Array:
         """Half as much again: its mean is half of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -63,7 +64,8 @@ class Space:
         self.original = original
         self.missing = np.zeros(original.shape, bool) if missing is None else missing
         self.features = features
-        self._moving, self._computing = bound(constraints, features)
+        self._constraints = tuple(constraints)
+        self._moving, self._computing = bound(self._constraints, features)
         self.on_violation = on_violation
         self.units = np.ones(len(features)) if units is None else units
         self.limits = Limits(original, features, self.units, reach)
@@ -92,6 +94,16 @@ class Space:
         )
         self._seen_original = self._with_gaps(original)
         self.project(original[None])  # a constraint that cannot be computed is refused before the model is asked
+
+    @cached_property
+    def without_reach(self) -> Space:
+        """The same with no limits but the user's own."""
+        return Space(self.original, self.features, self._constraints, units=self.units, missing=self.missing)
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether every value of every cell is allowed."""
+        return self._plain and not (np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -42,21 +42,73 @@ class Survival:
         if isinstance(self.late, bool) or not isinstance(self.late, int) or self.late < 0:
             raise InvalidInputError(f"late must be a whole number of steps, got {self.late!r}.")
 
-    def disturbed(
-        self, space: Space, states: NDArray[Any], rng: np.random.Generator, factor: float = 1.0
-    ) -> NDArray[Any]:
-        """Copies of states ``(n, K, F)`` with noise, `factor` times as much; they obey like every state."""
-        if self.late:
-            moved = states.copy()
-            by = rng.integers(0, self.late + 1, len(states))
-            for delay in np.unique(by[by > 0]):
-                rows, change = by == delay, states[by == delay] - space.original
-                change[:, delay:], change[:, :delay] = change[:, :-delay].copy(), 0
-                moved[rows] = space.original + change
-            states = moved
-        scale = np.where(space.movable & ~space.discrete, factor * self.noise * space.units, 0.0)
-        noisy = states + scale * rng.standard_normal(states.shape)
-        return space.project(noisy.astype(space.dtype, copy=False), states)
+    @property
+    def disturbs(self) -> bool:
+        """Whether copies differ from what they are copies of."""
+        return self.noise > 0 or self.late > 0
+
+
+class Noise:
+    """Noise for the states of one space.
+
+    Parameters
+    ----------
+    survival : Survival
+    space : Space
+    rng : numpy Generator
+    reused : int
+        How often a draw is used, each time with a random sign: drawing takes longer than all else that is done to a
+        state. 1 for draws that are all fresh.
+    """
+
+    # Draws that are kept to be used again, and the most numbers that they may have in all.
+    KEPT, MOST_NUMBERS = 400, 4_000_000
+
+    def __init__(self, survival: Survival, space: Space, rng: np.random.Generator, reused: int = 6) -> None:
+        self.survival = survival
+        # How far the search may reach is no limit of what may happen to a value.
+        self.space = space.without_reach
+        self.rng = rng
+        self._scale = np.where(space.movable & ~space.discrete, survival.noise * space.units, 0.0).astype(np.float32)
+        self._reused = reused
+        self._kept = np.empty((0, *space.original.shape), np.float32)
+        self._left = 0
+
+    def added(self, states: NDArray[Any], factor: Any = 1.0) -> NDArray[Any]:
+        """Copies of states ``(n, K, F)`` with `factor` times the noise, one number or one each ``(n,)``.
+
+        They obey the user's limits and constraints like every state.
+        """
+        if self.survival.late:
+            states = self._delayed(states)
+        if self.survival.noise == 0:
+            return states.copy()
+        noise = self._draws(len(states))
+        noise *= np.reshape(np.asarray(factor, np.float32), (-1, 1, 1))
+        noisy = (states + noise).astype(self.space.dtype, copy=False)
+        return noisy if self.space.unlimited else self.space.project(noisy, states)
+
+    def _draws(self, n: int) -> NDArray[Any]:
+        """n draws ``(n, K, F)``."""
+        if self._reused == 1:
+            return self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=np.float32)
+        if self._left < n:
+            rows = int(np.clip(self.MOST_NUMBERS // self._scale.size, 16, self.KEPT))
+            self._kept = self._scale * self.rng.standard_normal((rows, *self._scale.shape), dtype=np.float32)
+            self._left = rows * self._reused
+        self._left -= n
+        sign = self.rng.choice(np.array([-1, 1], np.float32), (n, 1, 1))
+        return self._kept[self.rng.integers(len(self._kept), size=n)] * sign
+
+    def _delayed(self, states: NDArray[Any]) -> NDArray[Any]:
+        """Copies of states whose changes come up to so many steps too late, each by a random number of steps."""
+        original, moved = self.space.original, states.copy()
+        by = self.rng.integers(0, self.survival.late + 1, len(states))
+        for delay in np.unique(by[by > 0]):
+            rows, change = by == delay, states[by == delay] - original
+            change[:, delay:], change[:, :delay] = change[:, :-delay].copy(), 0
+            moved[rows] = original + change
+        return moved
 
 
 class Survived(NamedTuple):

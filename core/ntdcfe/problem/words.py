@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import Edit, EditLists, Editor
+from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.kinds import KINDS
@@ -83,9 +84,9 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     told: dict[int, Edit] = {}
     for place in places:
         edit = lists.take((slice(None), place))
-        kind, feature, width, first, last, number = (column[0].item() for column in edit)
+        (kind, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
         of = range(feature, feature + width)
-        each = edit.take(np.zeros(width, int))._replace(feature=np.array(of))
+        each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
         before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
         first, last = _trimmed(kind, first, last, (values[of] != before).any(0))
         text = _edit_in_words(features, feature, width, kind, first, last, number, space.original[:, feature])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Update
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space

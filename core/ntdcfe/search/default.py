@@ -16,7 +16,7 @@ from ntdcfe.search.base import Asks, Found, Search
 from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
 from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
-from ntdcfe.search.options import drawn_afresh
+from ntdcfe.search.options import drawn_afresh, first_holds
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
 from ntdcfe.search.tables import grow
@@ -35,7 +35,7 @@ class PhaseTuning:
     """
 
     nearest: float = 0.4
-    tests: float = 0.03
+    tests: float = 0.04
 
     __repr__ = typed_back
 
@@ -80,7 +80,12 @@ def _answers(search: Search) -> Asks:
         search.ceiling = 1.0 - spare * (1 + ("sturdiest" in wanted))
         yield from walk.steps()
         search.ceiling = 1.0
-        search.found["simplest"] = yield from drawn_afresh(search, walk.simplest(), n, rng)
-        if "sturdiest" in wanted:
-            sturdy = yield from walk.sturdiest()
-            search.found["sturdiest"] = yield from drawn_afresh(search, sturdy, 1, rng)
+        simplest = yield from drawn_afresh(search, walk.simplest(), n, rng)
+        if "sturdiest" in wanted or not first_holds(search, simplest):
+            sturdiest = yield from drawn_afresh(search, (yield from walk.sturdiest()), 1, rng)
+            if "sturdiest" in wanted:
+                search.found["sturdiest"] = sturdiest
+            if first_holds(search, sturdiest) and not first_holds(search, simplest):
+                simplest = [*sturdiest, *simplest]
+        if "simplest" in wanted:
+            search.found["simplest"] = simplest

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.survival import Survival
+from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Found, Search
 
-Option = Literal["simplest", "nearest", "sturdiest"]
+OptionName = Literal["simplest", "nearest", "sturdiest"]
 
 # Draws of a last test under noise, and the most of them (rule of thumb: 40 of 40 bound the share at 94%).
-DRAWS, MOST_DRAWS = 40, 120
+DRAWS, MOST_DRAWS = 40, 160
 
 
 def drawn_afresh(
@@ -27,17 +27,20 @@ def drawn_afresh(
     survival = search.settings.survival
     if survival is None:
         return answers
+    noise, size = Noise(survival, search.space, rng, reused=1), max(1, search.budget.batch_size // DRAWS)
     for answer in answers:
         answer.draws = answer.held = 0
-    for answer in answers:
-        if sum(holds(other, survival) for other in answers) >= wanted:
-            break
-        while search.left() and answer.draws < MOST_DRAWS and not _decided(answer, survival):
-            states = survival.disturbed(search.space, np.repeat(answer.state[None], DRAWS, axis=0), rng)
-            search.budget.proposed += len(states)
-            said = yield states
-            answer.draws += DRAWS
-            answer.held += int(said.reached.sum())
+    pending = list(answers)
+    while pending and search.left() and sum(holds(a, survival) and _decided(a, survival) for a in answers) < wanted:
+        group = pending[:size]
+        draws = max(DRAWS, search.budget.batch_size // len(group))
+        states = noise.added(np.repeat(np.array([answer.state for answer in group]), draws, axis=0))
+        search.budget.proposed += len(states)
+        said = yield states
+        for answer, held in zip(group, said.reached.reshape(len(group), draws).sum(1), strict=True):
+            answer.draws += draws
+            answer.held += int(held)
+        pending = [a for a in group if a.draws < MOST_DRAWS and not _decided(a, survival)] + pending[size:]
     # Stable: the cheaper one first among those that hold, then the surer one first.
     return sorted(answers, key=lambda a: (not holds(a, survival), 0 if holds(a, survival) else -_share(a)))
 
@@ -46,6 +49,12 @@ def in_order(found: dict[str, list[Found]], prefer: str) -> Iterable[Found]:
     """All answers, those of the preferred kind first."""
     for kind in (prefer, *(kind for kind in found if kind != prefer)):
         yield from found.get(kind, [])
+
+
+def first_holds(search: Search, answers: list[Found]) -> bool:
+    """Whether the first of the answers held often enough; of no answer, no; without a test, yes."""
+    survival = search.settings.survival
+    return bool(answers) and (survival is None or holds(answers[0], survival))
 
 
 def holds(answer: Found, survival: Survival) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.default import PhaseTuning
-from ntdcfe.search.edits.tested import TestTuning
-from ntdcfe.search.edits.walk import WalkTuning
+from ntdcfe.search.edits.tuning import ProposalTuning, TestTuning, WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
@@ -27,6 +26,7 @@ class SearchTuning:
     starts: StartTuning = field(default_factory=StartTuning)
     episodes: EpisodeTuning = field(default_factory=EpisodeTuning)
     walk: WalkTuning = field(default_factory=WalkTuning)
+    proposals: ProposalTuning = field(default_factory=ProposalTuning)
     tests: TestTuning = field(default_factory=TestTuning)
     tables: TableTuning = field(default_factory=TableTuning)
     refine: RefineTuning = field(default_factory=RefineTuning)

@@ -9,37 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
-from ntdcfe.problem.reprs import typed_back
-
-
-@dataclass(frozen=True, repr=False)
-class TestTuning:
-    """Numbers of the tests under noise; chosen on ERing, NATOPS, Japanese Vowels and Basic Motions.
-
-    Parameters
-    ----------
-    factor : float
-        Tests disturb by so many times the noise that an answer has to withstand: the best of thousands is a lucky
-        draw, and few draws of stronger noise tell more than many of the asked one.
-    stages : tuple of int
-        Draws after which a list goes on to the next stage of its test, or has passed the last.
-    kept : int
-        Lists that wait for a test.
-    elites, of_a_set : int
-        Lists that have passed and are built upon, and those among them that change the same features.
-    hold : float
-        What an elite that is drawn again must keep, beside what the test asks.
-    """
-
-    factor: float = 2.0
-    stages: tuple[int, ...] = (5, 15)
-    kept: int = 200
-    elites: int = 6
-    of_a_set: int = 2
-    hold: float = 0.02
-
-    __repr__ = typed_back
+from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.search.edits.tuning import TestTuning
 
 
 @dataclass

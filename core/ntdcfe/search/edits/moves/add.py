@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import NONE, EditLists
+from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 # Units that an added edit moves its feature by at most (rule of thumb).

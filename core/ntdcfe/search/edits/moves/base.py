@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists, Editor
+from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.problem.edits import Editor
 
 
 class EditMove(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -21,9 +21,8 @@ class Broaden(EditMove):
         n, edit = len(place), lists.at(place)
         cut = np.minimum((edit.width * 0.6 * rng.random(n) ** 1.5).astype(int) + 1, edit.width - 1)
         front = rng.random(n) < 0.5
-        fewer = edit._replace(feature=np.where(front, edit.feature + cut, edit.feature), width=edit.width - cut)
+        fewer = edit.replaced(feature=np.where(front, edit.feature + cut, edit.feature), width=edit.width - cut)
         single = (edit.width == 1) & ~self.editor.space.discrete[edit.feature]
         broad = self.editor.widened(edit, single, rng)
-        both = zip(broad, fewer, strict=True)
-        lists.put(np.ones(n, bool), place, EditLists(*(np.where(single, more, less) for more, less in both)))
+        lists.put(np.ones(n, bool), place, EditLists.where(single, broad, fewer))
         return lists

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import NONE, EditLists
+from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 # By how much the edits that are left may do more for each that goes, and at most (rule of thumb).
@@ -25,7 +25,7 @@ class Drop(EditMove):
         dropped = rng.random((n, m)) < np.where(rng.random(n) < 0.5, 0.0, rng.random(n))[:, None]
         dropped[np.arange(n), place] = True
         gone = (dropped & (lists.kind != NONE)).sum(1)
-        lists = lists._replace(kind=np.where(dropped, NONE, lists.kind).astype(np.int8))
+        lists = lists.replaced(kind=np.where(dropped, NONE, lists.kind))
         most = np.minimum(MORE_FOR_ONE**gone, MOST_MORE)
         more = np.where(rng.random(n) < 0.3, 1.0, 1.0 + rng.random(n) * (most - 1.0))
         for each in range(m):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -19,7 +19,7 @@ class Extend(EditMove):
     ) -> EditLists:
         """A longer window and a weaker edit."""
         n, edit, steps, side = len(place), lists.at(place), self.editor.steps, rng.random(len(place))
-        longer = self.editor.weakened(edit, rng.uniform(0.2, 1.0, n))._replace(
+        longer = self.editor.weakened(edit, rng.uniform(0.2, 1.0, n)).replaced(
             first=np.where(side < 0.66, steps[0], edit.first), last=np.where(side > 0.33, steps[-1], edit.last)
         )
         lists.put(np.ones(n, bool), place, longer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import NONE, EditLists
+from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -25,12 +25,12 @@ class Join(EditMove):
         partner, possible = lists.at(other), same.any(1)
         # Where both windows overlap, effects add up; apart from each other, either of them may be enough.
         change = self.editor.changed_by(edit) + rng.random(n) * self.editor.changed_by(partner)
-        both = edit._replace(first=np.minimum(edit.first, partner.first), last=np.maximum(edit.last, partner.last))
+        both = edit.replaced(first=np.minimum(edit.first, partner.first), last=np.maximum(edit.last, partner.last))
         added = self.editor.of_kind(both, edit.kind, change)
         scaled = self.editor.weakened(both, rng.uniform(0.4, 1.1, n))
-        joined = both._replace(number=np.where(rng.random(n) < 0.5, added.number, scaled.number), kind=added.kind)
-        joined = joined._replace(number=np.where(joined.kind == edit.kind, joined.number, added.number))
+        joined = both.replaced(number=np.where(rng.random(n) < 0.5, added.number, scaled.number), kind=added.kind)
+        joined = joined.replaced(number=np.where(joined.kind == edit.kind, joined.number, added.number))
         possible &= ~self.editor.space.discrete[edit.feature]
         lists.put(possible, place, joined)
-        lists.put(possible, other, partner._replace(kind=np.full(n, NONE, np.int8)))
+        lists.put(possible, other, partner.replaced(kind=np.full(n, NONE)))
         return lists

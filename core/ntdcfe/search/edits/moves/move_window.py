@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -24,5 +24,5 @@ class MoveWindow(EditMove):
         ends = np.sort([edit.first + one, edit.last + np.where(rng.random(n) < 0.5, one, other)], axis=0)
         first, last = np.clip(ends, steps[0], steps[-1])
         moved = self.editor.weakened(edit, rng.uniform(0.5, 1.05, n))
-        lists.put(np.ones(n, bool), place, moved._replace(first=first, last=last))
+        lists.put(np.ones(n, bool), place, moved.replaced(first=first, last=last))
         return lists

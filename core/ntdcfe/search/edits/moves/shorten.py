@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -23,5 +23,5 @@ class Shorten(EditMove):
         cut = np.minimum(np.maximum(1, (length * 0.6 * rng.random(n) ** 1.5).astype(int)), length - 1)
         front = rng.random(n) < 0.5
         first, last = np.where(front, edit.first + cut, edit.first), np.where(front, edit.last, edit.last - cut)
-        lists.put(length > 1, place, edit._replace(first=first, last=last))
+        lists.put(length > 1, place, edit.replaced(first=first, last=last))
         return lists

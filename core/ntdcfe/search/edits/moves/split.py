@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import NONE, EditLists
+from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 
@@ -24,6 +24,6 @@ class Split(EditMove):
         ends = np.sort(edit.first + (rng.random((2, n)) * length).astype(int), axis=0)
         possible = (length > 2) & (ends[0] > edit.first) & (ends[1] < edit.last)
         free = (lists.kind == NONE).argmax(1)
-        lists.put(possible, place, edit._replace(last=ends[0]))
-        lists.put(possible, free, edit._replace(first=ends[1]))
+        lists.put(possible, place, edit.replaced(last=ends[0]))
+        lists.put(possible, free, edit.replaced(first=ends[1]))
         return lists

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.edits import EditLists
+from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
 # Units that the other feature is moved by at most (rule of thumb).

@@ -1,0 +1,137 @@
+"""Many lists of edits at once, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The kind of an empty place.
+NONE = -1
+_COLUMNS = ("kind", "feature", "width", "first", "last")
+
+
+@dataclass(frozen=True)
+class EditLists:
+    """n lists of up to m edits.
+
+    Two arrays, so that taking and putting edits costs few calls: lists are short, and there are many of them.
+
+    Parameters
+    ----------
+    codes : array of int (5, n, m)
+        Kind, first feature, number of neighbouring features, first and last step; the kind is -1 where a place is
+        empty.
+    number : array (n, m)
+        By how much.
+    """
+
+    codes: NDArray[np.int64]
+    number: NDArray[np.float64]
+
+    @staticmethod
+    def of(kind: Any, feature: Any, width: Any, first: Any, last: Any, number: Any) -> EditLists:
+        """From columns of one shape, ``(n, m)``, or ``(n,)`` for single edits."""
+        return EditLists(np.array([kind, feature, width, first, last], np.int64), np.asarray(number, float))
+
+    @staticmethod
+    def empty(n: int, m: int) -> EditLists:
+        """Lists without an edit."""
+        codes = np.zeros((5, n, m), np.int64)
+        codes[0], codes[2] = NONE, 1
+        return EditLists(codes, np.zeros((n, m)))
+
+    @staticmethod
+    def concatenate(parts: list[EditLists]) -> EditLists:
+        """All lists, in order; shorter ones are filled up with empty places."""
+        most = max(part.number.shape[1] for part in parts)
+        parts = [part.widened(most) for part in parts]
+        return EditLists(np.concatenate([p.codes for p in parts], axis=1), np.concatenate([p.number for p in parts]))
+
+    @staticmethod
+    def side_by_side(parts: list[EditLists]) -> EditLists:
+        """The edits of several parts of the same lists, in order."""
+        codes = np.concatenate([part.codes for part in parts], axis=2)
+        return EditLists(codes, np.concatenate([part.number for part in parts], axis=1))
+
+    @staticmethod
+    def where(condition: NDArray[np.bool_], one: EditLists, other: EditLists) -> EditLists:
+        """The edits of `one` where the condition holds, else those of the `other`."""
+        return EditLists(np.where(condition, one.codes, other.codes), np.where(condition, one.number, other.number))
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """Positions in :data:`~ntdcfe.problem.kinds.KINDS`, -1 where a place is empty."""
+        return self.codes[0]
+
+    @property
+    def feature(self) -> NDArray[np.int64]:
+        """The first of the features that an edit is of."""
+        return self.codes[1]
+
+    @property
+    def width(self) -> NDArray[np.int64]:
+        """How many neighbouring features an edit is of."""
+        return self.codes[2]
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """First step of the window."""
+        return self.codes[3]
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """Last step of the window, included."""
+        return self.codes[4]
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @property
+    def n_edits(self) -> NDArray[np.int64]:
+        """How many edits each list has ``(n,)``."""
+        return (self.kind != NONE).sum(1)
+
+    def widened(self, m: int) -> EditLists:
+        """The same with at least m places."""
+        more = m - self.number.shape[1]
+        return self if more <= 0 else EditLists.side_by_side([self, EditLists.empty(len(self), more)])
+
+    def take(self, rows: Any) -> EditLists:
+        """Those of the lists; with a pair of rows and places, single edits."""
+        at = rows if isinstance(rows, tuple) else (rows,)
+        return EditLists(self.codes[(slice(None), *at)], self.number[at])
+
+    def copy(self) -> EditLists:
+        """The same, to be written into."""
+        return EditLists(self.codes.copy(), self.number.copy())
+
+    def replaced(self, number: Any = None, **columns: Any) -> EditLists:
+        """The same with some columns replaced."""
+        codes = self.codes
+        if columns:
+            codes = codes.copy()
+            for name, values in columns.items():
+                codes[_COLUMNS.index(name)] = values
+        return EditLists(codes, self.number if number is None else np.asarray(number, float))
+
+    def packed(self) -> EditLists:
+        """The same with all empty places at the end, and no more of them than needed."""
+        empty = self.kind == NONE
+        most = max(1, int((~empty).sum(1).max(initial=0)))
+        if (empty[:, :-1] <= empty[:, 1:]).all():
+            return EditLists(self.codes[:, :, :most], self.number[:, :most])
+        order = np.argsort(empty, axis=1, kind="stable")[:, :most]
+        return self.take((np.arange(len(self))[:, None], order))
+
+    def at(self, place: NDArray[np.int64]) -> EditLists:
+        """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
+        return self.take((np.arange(len(place)), place))
+
+    def put(self, rows: NDArray[Any], place: NDArray[np.int64], edits: EditLists) -> None:
+        """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``."""
+        at = np.flatnonzero(rows)
+        self.codes[:, at, place[at]] = edits.codes[:, at]
+        self.number[at, place[at]] = edits.number[at]

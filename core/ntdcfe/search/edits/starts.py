@@ -1,0 +1,59 @@
+"""Lists of edits that the walk starts from: random ones, and stronger ones than those known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ntdcfe.problem.edit_lists import NONE, EditLists
+from ntdcfe.problem.edits import Editor
+
+
+def random_lists(editor: Editor, n: int, most: int, strength: float, rng: np.random.Generator) -> EditLists:
+    """n lists of one to `most` random edits of up to `strength` units."""
+    lists, count = EditLists.empty(n, most), rng.integers(1, most + 1, n)
+    for place in range(most):
+        lists.put(count > place, np.full(n, place), editor.draw(n, strength, rng))
+    return lists
+
+
+def bold_lists(
+    editor: Editor, known: EditLists, n: int, most: int, strength: float, rng: np.random.Generator
+) -> EditLists:
+    """n lists of up to `most` of the edits of known ones, in long windows and much stronger: directions are known."""
+    steps = editor.steps
+    lists = known.take(rng.integers(0, len(known), n))
+    rank = np.where(lists.kind >= 0, rng.random(lists.kind.shape), 2.0).argsort(1).argsort(1)
+    kept = (lists.kind >= 0) & (rank < rng.integers(1, most + 1, n)[:, None])
+    lists = lists.replaced(kind=np.where(kept, lists.kind, NONE)).copy()
+    strengths = rng.uniform(0.2, strength, n)
+    for place in range(lists.kind.shape[1]):
+        at, whole = np.full(n, place), rng.random(n) < 0.7
+        edit = lists.at(at)
+        edit = edit.replaced(first=np.where(whole, steps[0], edit.first), last=np.where(whole, steps[-1], edit.last))
+        change = np.sign(editor.changed_by(edit)) * strengths * editor.units[edit.feature]
+        bold = editor.of_kind(edit, edit.kind, change)
+        lists.put((edit.kind >= 0) & ~editor.space.discrete[edit.feature], at, bold)
+    return lists.packed()
+
+
+def strengthened(editor: Editor, lists: EditLists, ratio: Any) -> EditLists:
+    """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
+    lists, n = lists.copy(), len(lists)
+    for place in range(lists.kind.shape[1]):
+        at = np.full(n, place)
+        stronger = editor.weakened(lists.at(at), np.broadcast_to(ratio, n))
+        lists.put(lists.kind[:, place] >= 0, at, stronger)
+    return lists
+
+
+def grown(editor: Editor, lists: EditLists, rng: np.random.Generator) -> EditLists:
+    """Stronger edits in longer windows."""
+    steps, n = editor.steps, len(lists)
+    lists = strengthened(editor, lists, rng.uniform(1.0, 2.5, n))
+    more = np.where(rng.random(n) < 0.6, rng.uniform(0, 0.7, n), 0.0)[:, None]
+    by = np.ceil((lists.last - lists.first + 1) * more).astype(int)
+    return lists.replaced(
+        first=np.maximum(lists.first - by, steps[0]), last=np.minimum(lists.last + by, steps[-1])
+    )

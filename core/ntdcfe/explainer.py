@@ -159,7 +159,7 @@ class NTDCFE:
         n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> list[Counterfactual]:
-        """The counterfactuals of many series, in order; each is what `explain` gives for it alone.
+        """The counterfactuals of many series, in order; each is what `explain` gives for it alone, unless calls fail.
 
         An interrupt (Ctrl-C) ends it with what is found so far, a second one at once. Where the model fails on
         some instances, their `status` is "model_failed", with the `cause`; the error is raised if it fails on all.

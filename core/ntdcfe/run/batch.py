@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -176,7 +177,7 @@ class Batch:
         explainer = self.explainer
         settings = {f.name: plain(getattr(self.settings, f.name)) for f in fields(SearchSettings)}
         columns = plain_features(self.features)
-        targets = [repr(target) for target in self.targets]
+        targets = [_without_address(repr(target)) for target in self.targets]
         return {
             "version": __version__,
             "target": targets[0] if len(set(targets)) == 1 else targets,
@@ -253,4 +254,9 @@ def _named(value: Any) -> str | None:
         return f"{type(value).__name__}({parts})"
     if callable(value):
         return str(getattr(value, "__qualname__", type(value).__name__))
-    return repr(value)
+    return _without_address(repr(value))
+
+
+def _without_address(text: str) -> str:
+    """The text of an object; where it is the default one, which has another address in every process, without that."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)

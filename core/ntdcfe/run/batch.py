@@ -37,6 +37,8 @@ Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 POOLED_VALUES = 20_000
 # Values of all series whose jobs are kept from the first check on: bounds the memory of a large batch.
 KEPT_VALUES = 1_000_000
+# What is said of an instance that ends whatever process explains it.
+DEADLY = "the process at work on this instance died, and so did another one that had nothing else to do."
 # Settings that decide how long it takes and what it withstands, not what comes out.
 OPERATIONAL = ("max_seconds", "max_batch_size", "retries", "retry_wait", "call_seconds")
 
@@ -143,7 +145,8 @@ class Batch:
                 for group, results in in_parallel(
                     work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
                 ):
-                    yield from zip(group, results, strict=True)
+                    for i, cf in zip(group, results or [None] * len(group), strict=True):
+                        yield i, self.untouched(i, PredictorError(DEADLY)) if cf is None else cf
             finally:
                 # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
                 halt.request()

@@ -14,3 +14,11 @@ class PredictorError(NTDCFEError, RuntimeError):
 
     When the model itself raised, that exception is the ``__cause__``.
     """
+
+
+def in_words(error: BaseException) -> str:
+    """The text of an exception; its class where it cannot even be printed."""
+    try:
+        return str(error)
+    except Exception:
+        return f"a {type(error).__name__} that cannot be printed"

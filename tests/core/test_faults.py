@@ -1,5 +1,6 @@
 """A model that fails, or contradicts itself: what was found stays found, and nothing wrong is handed out."""
 
+import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntdcfe import NTDCFE, PAPER, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe import NTDCFE, PAPER, Causal, InvalidInputError, PredictorError, SearchSettings, Target
 from ntdcfe.testing import Counting
 
 SERIES = np.full((6, 3), -0.5)
@@ -628,3 +629,65 @@ class TestAModelThatAnswersByCompany:
         cf = NTDCFE(rule, settings=SearchSettings(max_rows=400, confirmations=1)).explain(SERIES, 1)
         assert cf.holds_alone in (True, None)
         assert cf.rows <= 400
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("error", [Unprintable(), SystemExit(3)], ids=["unprintable", "exit"])
+def test_whatever_the_model_raises_what_was_found_stays_found(error):
+    def fault(X):
+        raise error
+
+    cf = NTDCFE(Failing({8}, fault), settings=SMALL).explain(SERIES, 1)
+    assert cf.found
+    assert cf.status == "model_failed"
+    assert type(error).__name__ in str(cf.cause)
+
+
+@pytest.mark.parametrize("where", ["plausible", "causal rule"])
+def test_an_exception_that_cannot_be_printed_in_another_function(where):
+    calls = []
+
+    def fault(*given):
+        calls.append(1)
+        if len(calls) == 6:
+            raise Unprintable
+        return np.ones(len(given[0]), bool) if where == "plausible" else given[0]
+
+    options = {"plausible": fault} if where == "plausible" else {"constraints": [Causal(1, 0, fault)]}
+    with contextlib.suppress(PredictorError):
+        cf = NTDCFE(rule, **options, settings=SMALL).explain(SERIES, 1)
+        assert cf.status == "model_failed"
+        assert "Unprintable" in str(cf.cause)
+    assert len(calls) >= 6
+
+
+def test_any_number_of_retries(monkeypatch):
+    waits = []
+    monkeypatch.setattr("ntdcfe.model.predictor.time.sleep", waits.append)
+    settings = SearchSettings(max_rows=None, retries=3000, retry_wait=0.001)
+    with pytest.raises(PredictorError, match="lost connection"):
+        NTDCFE(broken, settings=settings).explain(SERIES, 1)
+    assert len(waits) == 3000
+    assert max(waits) == 3600
+
+
+def test_a_session_keeps_what_was_found_when_a_function_of_the_users_fails():
+    calls = []
+
+    def plausible(rows):
+        calls.append(len(rows))
+        if len(calls) == 4:
+            raise RuntimeError("detector is out of order")
+        return np.ones(len(rows), bool)
+
+    session = NTDCFE(None, plausible=plausible, settings=SMALL).session(SERIES, 1)
+    while (rows := session.ask()) is not None:
+        session.tell(rule(rows))
+    assert session.result().found
+    assert "out of order" in str(session.result().cause)

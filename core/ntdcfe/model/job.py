@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Status
-from ntdcfe.errors import PredictorError
+from ntdcfe.errors import PredictorError, in_words
 from ntdcfe.model.aftermath import aftermath
 from ntdcfe.model.budget import Budget
 from ntdcfe.model.last_check import conclude, in_order, last_check
@@ -211,6 +211,7 @@ def _wrapped(cause: Exception) -> PredictorError:
     # The file and line tell whether a function of the user's or the search itself is at fault.
     frames = traceback.extract_tb(cause.__traceback__)
     place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
+    name, text = type(cause).__name__, in_words(cause)
+    error = PredictorError(f"while searching, not in the model, {name} was raised{place}: {text}")
     error.__cause__ = cause
     return error

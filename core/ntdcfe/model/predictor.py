@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.errors import InvalidInputError, PredictorError, in_words
 from ntdcfe.model.reader import Output as Output
 from ntdcfe.model.reader import Reader
 from ntdcfe.problem.prediction import Prediction
@@ -22,6 +22,8 @@ Predict = Callable[[NDArray[Any]], Any]
 
 # Most values in one call where no batch size is set: 72 MB of float64, a batch of the search and what it asks again.
 VALUES_IN_A_CALL = 9_000_000
+# The longest wait before a retry.
+MOST_SECONDS = 3600.0
 
 
 def no_model(rows: NDArray[Any]) -> Any:
@@ -50,7 +52,7 @@ class Predictor:
     retries : int
         How often a call that failed is made again.
     retry_wait : float
-        Seconds before the first retry, twice as many before each further one.
+        Seconds before the first retry, twice as many before each further one, up to an hour.
     call_seconds : float, optional
         A call that takes longer has failed. It is made in a thread of its own, which cannot be stopped:
         the model may still be at work on it while it is asked again.
@@ -118,7 +120,7 @@ class Predictor:
                 prediction = self._ask(rows)
             except PredictorError:
                 self.n_failures += 1
-                wait = self.retry_wait * 2**attempt
+                wait = min(MOST_SECONDS, self.retry_wait * 2.0 ** min(attempt, 60))
                 if attempt == retries or time.monotonic() + wait >= self.deadline:
                     self._down = True
                     raise
@@ -135,9 +137,9 @@ class Predictor:
         try:
             # Copies: a model that scales its input in place, or answers in one buffer, must not reach our states.
             answer = np.array(self._in_time(rows.copy()))
-        except Exception as cause:
+        except (Exception, SystemExit) as cause:
             raise PredictorError(
-                f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {cause}"
+                f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {in_words(cause)}"
             ) from cause
         finally:
             self.seconds += time.perf_counter() - started

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
+from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError, in_words
 from ntdcfe.model.driver import Driver
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
@@ -116,7 +116,7 @@ class Batch:
                 except Exception as lost:
                     if not results:
                         raise
-                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {lost})")
+                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {in_words(lost)})")
                     cause.__cause__ = lost
                     break
         return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
+from ntdcfe.problem.alike import alike
 from ntdcfe.problem.codec import (
     plain,
     plain_array,
@@ -38,7 +39,7 @@ class Update(NamedTuple):
     best_proximity: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Option:
     """One of the answers of a search.
 
@@ -62,6 +63,12 @@ class Option:
     survival: Survived | None
     text: str
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Option) and alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.proximity, self.sparsity, self.text))
+
     def __repr__(self) -> str:
         held = "" if self.survival is None else f", survival={self.survival.share:.2f}"
         return f"<Option: {len(self.edits)} edits, proximity={self.proximity:.4g}, sparsity={self.sparsity}{held}>"
@@ -70,7 +77,7 @@ class Option:
         return self.text
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Counterfactual:
     """What would have to change for the model to decide differently.
 
@@ -183,6 +190,13 @@ class Counterfactual:
     complete: bool
     history: tuple[Update, ...]
     features: Features
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two results are the same, but for the time that they took."""
+        return isinstance(other, Counterfactual) and alike(self, other, but=("seconds",))
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.target, self.sparsity, self.rows))
 
     @property
     def found(self) -> bool:

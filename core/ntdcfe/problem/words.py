@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.alike import alike
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import OneHot
@@ -30,6 +31,15 @@ class Change(NamedTuple):
     before: NDArray[Any]
     after: NDArray[Any]
     text: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Change) and alike(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.feature, self.first_step, self.last_step, self.text))
 
     def __str__(self) -> str:
         return self.text

@@ -69,7 +69,7 @@ def test_reading_a_saved_result_needs_no_torch():
         "cf = Counterfactual(status='not_found', original=np.zeros((2, 1)), x=None, present=0, prediction=None, "
         "target='1', proximity=float('nan'), sparsity=None, proximity_in_units=float('nan'), "
         "largest_change=float('nan'), widened=1.0, edits=(), contributions=(), survival=None, options={}, "
-        "changes=(), candidates=(), near_miss=None, implausible=False, "
+        "changes=(), candidates=(), near_miss=None, implausible=False, holds_alone=None, unscored=0, "
         "near_miss_prediction=None, rows=1, calls=1, failures=0, first_found=None, seconds=0.1, confirmed=False, "
         "contradicted=False, cause=None, complete=True, history=(), features=Features.continuous(1))\n"
         "again = Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict())))\n"

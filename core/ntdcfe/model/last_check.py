@@ -21,6 +21,8 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
     rest = search.pool.states if wanted == 1 else [*search.pool.diverse(wanted), *search.pool.states]
     states = list({state.tobytes(): state for state in [*found, *rest]}.values())
+    if found and wanted > 1:
+        states = options.different_first(states, search.space.original)
     plausible = search.problem.plausible
     if plausible is None or not states:
         return states

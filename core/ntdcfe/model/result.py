@@ -63,15 +63,15 @@ def _edits(problem: Problem, state: NDArray[Any], answer: Found | None) -> tuple
     return edits_in_words(editor, editor.from_states(state[None]) if lists is None else lists, state)
 
 
-def _survived(answer: Found, noise: float) -> Survived | None:
-    return Survived.of(answer.held, answer.draws, noise) if answer.draws else None
+def _survived(job: Job, answer: Found) -> Survived | None:
+    survival = job.search.settings.survival
+    return None if survival is None else Survived.of(answer.held, answer.draws, survival.noise)
 
 
 def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
     """Of each kind of answer, the best that held when it was asked again."""
-    problem, settings = job.search.problem, job.search.settings
+    problem = job.search.problem
     sure = {state.tobytes() for state in (*job.answers, *job.others)}
-    noise = 0.0 if settings.survival is None else settings.survival.noise
     options = {}
     for kind, answers in job.search.found.items():
         answer = next((a for a in answers if a.state.tobytes() in sure), None)
@@ -82,7 +82,7 @@ def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
                 edits=fields["edits"],
                 proximity=fields["proximity"],
                 sparsity=fields["sparsity"],
-                survival=_survived(answer, noise),
+                survival=_survived(job, answer),
                 text="\n".join(sentences(fields["changes"], fields["edits"], problem.features.names)),
             )
     return options
@@ -102,8 +102,8 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     fields = described(problem, [*job.answers, *job.others], original, answer)
     if len(job.holds_to) == len(fields["edits"]):
         fields["edits"] = tuple(limited(e, f) for e, f in zip(fields["edits"], job.holds_to, strict=True))
-    if answer is not None and search.settings.survival is not None:
-        fields["survival"] = _survived(answer, search.settings.survival.noise)
+    if answer is not None:
+        fields["survival"] = _survived(job, answer)
     return Counterfactual(
         status=job.status,
         original=original,

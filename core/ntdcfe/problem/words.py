@@ -146,7 +146,8 @@ def _edit_in_words(
         name = f"each of {name} to {features.names[i + width - 1]!r}"
     if features[i].choices is not None:
         verb = "switch" if isinstance(features[i], OneHot) else "set"
-        return f"{verb} {name} to {features[i].describe(number)}{window}"
+        old = f" from {features[i].describe(original[first])}" if first == last else ""
+        return f"{verb} {name}{old} to {features[i].describe(number)}{window}"
     if len(original) == 1:
         verb = "raise" if number > original[0] else "lower"
         return f"{verb} {name} from {original[0]:.4g} to {number_in_words(number)}"

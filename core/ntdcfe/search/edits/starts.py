@@ -5,16 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.problem.edits import Editor
 
 
-def random_lists(editor: Editor, n: int, most: int, strength: float, rng: np.random.Generator) -> EditLists:
-    """n lists of one to `most` random edits of up to `strength` units."""
+def random_lists(
+    editor: Editor,
+    n: int,
+    most: int,
+    strength: float,
+    rng: np.random.Generator,
+    features: NDArray[np.int64] | None = None,
+) -> EditLists:
+    """n lists of one to `most` random edits of up to `strength` units, of some features if they are given."""
     lists, count = EditLists.empty(n, most), rng.integers(1, most + 1, n)
     for place in range(most):
-        lists.put(count > place, np.full(n, place), editor.draw(n, strength, rng))
+        chosen = None if features is None else rng.choice(features, n)
+        lists.put(count > place, np.full(n, place), editor.draw(n, strength, rng, chosen))
     return lists
 
 

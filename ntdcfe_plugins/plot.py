@@ -44,6 +44,7 @@ def plot_counterfactual(
     max_features: int = MOST_FEATURES,
     option: str | None = None,
     units: Mapping[str, str] | None = None,
+    words: bool = True,
 ) -> Figure:
     """What would have to change.
 
@@ -64,6 +65,9 @@ def plot_counterfactual(
         Which of the options is drawn; the answer itself if not given.
     units : mapping of str to str, optional
         From a feature's name to the unit that stands behind its values, for static data.
+    words : bool
+        Whether the decision, the survival, the costs and what has to be said beside them stand above the lanes; for
+        pages that say so themselves.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def plot_counterfactual(
     answer = answer_of(cf, option)
     if max_features < 1:
         raise InvalidInputError(f"max_features must be at least 1, got {max_features!r}.")
-    heading = headings(cf, answer, title, wanted=cf.target if option else None)
+    heading = headings(cf, answer, title, cf.target if option else None) if words else [title] if title else []
     if answer.static:
         return row_picture(answer, heading, max(max_features, MOST_LINES), units or {})
     if answer.edits:

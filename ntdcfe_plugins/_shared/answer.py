@@ -57,6 +57,10 @@ class Answer(NamedTuple):
         spoken |= {i for i, feature in enumerate(self.features) if feature.role == "non_actionable"}
         return len(self.edits) + sum(self.features.index(run.feature) not in spoken for run in self.runs)
 
+    def same_as(self, cf: Counterfactual) -> bool:
+        """Whether it is the answer of the search, not another of its options."""
+        return cf.x is not None and np.array_equal(self.after, cf.features.encode(np.atleast_2d(cf.x)), equal_nan=True)
+
     def sentences(self) -> list[str]:
         """One sentence an edit; for features without an edit, one of their runs."""
         return sentences(self.runs, self.edits, self.features.names)
@@ -91,7 +95,9 @@ def answers_of(cf: Counterfactual) -> dict[str, Answer]:
     """The options of a search by their names, the simplest first."""
     order = ("simplest", "nearest", "sturdiest")
     names = sorted(cf.options, key=lambda name: order.index(name) if name in order else len(order))
-    return {name: answer_of(cf, name) for name in names}
+    answers = {name: answer_of(cf, name) for name in names}
+    # Of the answer itself more is known: how far its edits may go.
+    return {name: answer._replace(edits=cf.edits) if answer.same_as(cf) else answer for name, answer in answers.items()}
 
 
 def answer_of(cf: Counterfactual, option: str | None = None) -> Answer:

@@ -74,7 +74,8 @@ def row_picture(answer: Answer, heading: Sequence[str], most: int, units: Mappin
 
 def _framed(figure: Figure, heading: Sequence[str], foot: Sequence[str]) -> None:
     """The words above and below a picture."""
-    figure.suptitle("\n".join(wrapped(line, 110) for line in heading), fontsize=10.5, x=0.01, ha="left")
+    if heading:
+        figure.suptitle("\n".join(wrapped(line, 110) for line in heading), fontsize=10.5, x=0.01, ha="left")
     figure.supxlabel("\n".join(wrapped(line, 125, 2) for line in foot), fontsize=8.5, color="0.35", x=0.01, ha="left")
 
 

@@ -134,8 +134,8 @@ class SearchSettings:
     prefer: OptionName = "simplest"
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
-    edit_weight: float = 0.1
-    roughness_weight: float = 1.1
+    edit_weight: float = 0.08
+    roughness_weight: float = 1.5
     survival: Survival | None = Survival()  # noqa: RUF009 (frozen)
     terms: Sequence[Term] = ()
     shape: Shape = "segments"

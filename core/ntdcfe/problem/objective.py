@@ -23,6 +23,8 @@ from ntdcfe.problem.features import Features
 
 # What features as smooth as a line are taken to have, so that they may get a bend, too: half a unit (rule of thumb).
 LEAST_ROUGHNESS = 0.5
+# How many times as rough as before a feature may be at no cost (rule of thumb).
+FREE_ROUGHNESS = 1.4
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
@@ -133,7 +135,7 @@ class Objective:
     def roughness(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """How often the roughness of a feature of states ``(n, K, F)`` has doubled, of the one where most ``(n,)``.
 
-        Roughness is the sum of absolute second differences, in units.
+        Roughness is the sum of absolute second differences, in units; some more of it is free.
         """
         doubled = np.zeros(len(x))
         if len(self.original) >= 3:
@@ -141,7 +143,7 @@ class Objective:
             rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
             least = LEAST_ROUGHNESS * self._feature_units[features]
             before, after = _roughness(self.original.T)[features] + least, _roughness(x[rows, :, features]) + least
-            np.maximum.at(doubled, rows, np.log2(after / before))
+            np.maximum.at(doubled, rows, np.log2(after / before / FREE_ROUGHNESS))
         return doubled
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:

@@ -26,7 +26,7 @@ class TestTuning:
         What an elite that is drawn again must keep, beside what the test asks.
     """
 
-    factor: float = 3.0
+    factor: float = 2.5
     stages: tuple[int, ...] = (5, 15)
     kept: int = 200
     elites: int = 6

@@ -77,7 +77,7 @@ def plot_counterfactual(
     if max_features < 1:
         raise InvalidInputError(f"max_features must be at least 1, got {max_features!r}.")
     heading = headings(cf, answer, title, cf.target if option else None) if words else [title] if title else []
-    if answer.static:
+    if len(answer.before) == 1:
         return row_picture(answer, heading, max(max_features, MOST_LINES), units or {})
     if answer.edits:
         return lanes_picture(answer, heading, max_features)

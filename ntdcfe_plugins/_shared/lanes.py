@@ -49,7 +49,10 @@ def draw_lane(axis: Axes, answer: Answer, lane: Lane, width: int = 100, lines: i
     for first, stop in windows or runs(answer.differs[:, features].any(1)):
         axis.axvspan(first - 0.5, stop - 0.5, color=AFTER, alpha=0.1, linewidth=0, zorder=0)
     axis.plot(before, color=BEFORE, linewidth=0.5 if wide else 1.1, zorder=2, **look)
-    shown = _near(answer.differs[:, features])
+    shown = answer.differs[:, features]
+    for first, stop in windows:
+        shown[first:stop] = True
+    shown = _near(shown)
     axis.plot(np.where(shown, after, np.nan), color=AFTER, linewidth=0.5 if wide else 1.8, zorder=3, **look)
     if not look and not wide:
         axis.fill_between(
@@ -65,8 +68,10 @@ def draw_lane(axis: Axes, answer: Answer, lane: Lane, width: int = 100, lines: i
     else:
         axis.locator_params(axis="y", nbins=4)
         axis.margins(y=0.16)
-    short = lane.edits or len(lane.text) <= width * lines
-    axis.set_title(wrapped(lane.text if short else answer.windows(lane), width, lines), loc="left", fontsize=size)
+    texts = [edit.text for edit in lane.edits]
+    if not texts:
+        texts = [lane.text if len(lane.text) <= width * lines else answer.windows(lane)]
+    axis.set_title("\n".join(wrapped(text, width, lines) for text in texts), loc="left", fontsize=size)
     tidy(axis)
 
 
@@ -112,8 +117,7 @@ def _mark(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> 
         known = after[first : last + 1]
         middle = float(np.nanmean(known)) if not np.isnan(known).all() else 0.0
         axis.plot(ends, [middle] * 2, color=MARK, linestyle=(0, (1, 1.2)), linewidth=1.2, zorder=4)
-        _label(axis, ends[0], float(np.nanmax([before[first : last + 1], known])), f"swing {100 * edit.value:.0f}%",
-               False, "left")  # fmt: skip
+        _label(axis, ends[0], middle, f"swing {100 * edit.value:.0f}%", False, "left")
 
 
 def _arrow(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> None:

@@ -49,9 +49,10 @@ def lanes_picture(answer: Answer, heading: Sequence[str], most: int) -> Figure:
     foot = [f"further: {lane.text}" for lane in lanes[most : most + 2]]
     foot += [f"and {len(lanes) - most - 2} more"] if len(lanes) > most + 2 else []
     foot += [unchanged(answer, 120)]
+    lines = sum(max(len(lane.edits), 1) for lane in shown)
     figure, axes = pyplot().subplots(
         len(shown), 1, sharex=True, squeeze=False, layout="constrained",
-        figsize=(8.6, 0.6 + 1.5 * len(shown) + 0.2 * (len(heading) + len(foot))),
+        figsize=(8.6, 0.6 + 1.3 * len(shown) + 0.2 * (len(heading) + len(foot) + lines)),
     )  # fmt: skip
     for axis, lane in zip(axes[:, 0], shown, strict=True):
         draw_lane(axis, answer, lane)
@@ -120,7 +121,7 @@ def options_picture(
     cf: Counterfactual, answers: Mapping[str, Answer], title: str | None, most: int, units: Mapping[str, str]
 ) -> Figure:
     """What has to be done against how far it is; below it, the answers side by side."""
-    static = cf.original.ndim == 1
+    static = len(np.atleast_2d(cf.original)) == 1
     lanes = {name: answer.lanes()[:most] for name, answer in answers.items()}
     shown = list(dict.fromkeys(i for answer in answers.values() for i in answer.changed))[: 2 * most]
     places = max(1, *map(len, lanes.values()))

@@ -98,7 +98,7 @@ def unchanged(answer: Answer, most: int = 160) -> str:
         return "every feature changes"
     listed = [
         answer.features.names[i]
-        + (f" {value_in_words(answer.features[i], answer.before[0, i])}" if answer.static else "")
+        + (f" {value_in_words(answer.features[i], answer.before[0, i])}" if len(answer.before) == 1 else "")
         for i in still
     ]
     head = f"{len(still)} of {len(answer.features)} features unchanged: "

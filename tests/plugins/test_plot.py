@@ -218,6 +218,16 @@ def test_a_feature_that_follows_by_a_rule_has_a_lane_of_its_own():
     assert "'heat'" in titles[1]
 
 
+def test_two_edits_of_a_feature_share_a_lane_each_with_its_sentence():
+    new = np.zeros((20, 3))
+    new[:5, 0], new[10:, 0] = 1.0, 2.0
+    one, two = Edit("a", 0, 4, "level", 1.0, "hold one", "a"), Edit("a", 10, 19, "level", 2.0, "hold two", "a")
+    cf = edited(one, two, after=new)
+    (lane,) = cf.plot().axes
+    assert lane.get_title(loc="left").split("\n") == ["hold one", "hold two"]
+    assert len(lane.patches) == 2
+
+
 def test_more_edits_than_lanes_are_named_below():
     new = np.ones((20, 3))
     edits = [Edit(name, 0, 19, "shift", 1.0, f"raise {name!r} by 1", name) for name in "abc"]

@@ -52,10 +52,10 @@ class Answer(NamedTuple):
 
     @property
     def told(self) -> int:
-        """How many things have to be done: edits, and runs of features without one that do not follow by a rule."""
-        spoken = {i for edit in self.edits for i in self._range(edit)}
-        spoken |= {i for i, feature in enumerate(self.features) if feature.role == "non_actionable"}
-        return len(self.edits) + sum(self.features.index(run.feature) not in spoken for run in self.runs)
+        """How many things have to be done: edits, and runs of features without one; not what follows by a rule."""
+        follows = {name for name, f in zip(self.features.names, self.features, strict=True) if f.role != "actionable"}
+        spoken = follows | {self.features.names[i] for edit in self.edits for i in self._range(edit)}
+        return sum(edit.feature not in follows for edit in self.edits) + sum(r.feature not in spoken for r in self.runs)
 
     def same_as(self, cf: Counterfactual) -> bool:
         """Whether it is the answer of the search, not another of its options."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Features
 from ntdcfe.problem.edits import Edit
+from ntdcfe.problem.kinds import KINDS, PLACE
 from ntdcfe.problem.words import number_in_words
 from ntdcfe_plugins._shared.answer import Answer, Lane
 from ntdcfe_plugins._shared.drawing import COLOURS, as_text, runs, tidy
@@ -48,18 +49,26 @@ def draw_lane(axis: Axes, answer: Answer, lane: Lane, width: int = 100, lines: i
     windows = [(edit.first_step, edit.last_step + 1) for edit in lane.edits]
     for first, stop in windows or runs(answer.differs[:, features].any(1)):
         axis.axvspan(first - 0.5, stop - 0.5, color=AFTER, alpha=0.1, linewidth=0, zorder=0)
-    axis.plot(before, color=BEFORE, linewidth=0.5 if wide else 1.1, zorder=2, **look)
+    thin: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.4} if wide else {}
+    axis.plot(before, color=BEFORE, zorder=2, **{"linewidth": 1.1, **thin, **look})
     shown = answer.differs[:, features]
     for first, stop in windows:
         shown[first:stop] = True
     shown = _near(shown)
-    axis.plot(np.where(shown, after, np.nan), color=AFTER, linewidth=0.5 if wide else 1.8, zorder=3, **look)
-    if not look and not wide:
+    axis.plot(np.where(shown, after, np.nan), color=AFTER, zorder=3, **{"linewidth": 1.8, **thin, **look})
+    if wide:  # many thin lines hide how far they move: their means show it
+        known = ~np.isnan(before).all(1)
+        means = np.full((2, len(before)), np.nan)
+        means[:, known] = np.nanmean(before[known], axis=1), np.nanmean(after[known], axis=1)
+        axis.plot(means[0], color="0.3", linewidth=1.6, zorder=4)
+        axis.plot(np.where(shown.any(1), means[1], np.nan), color=AFTER, linewidth=2.0, zorder=4)
+        before, after = means[0][:, None], means[1][:, None]
+    elif not look:
         axis.fill_between(
             np.arange(len(before)), before[:, 0], after[:, 0], color=AFTER, alpha=0.15, linewidth=0, zorder=1
         )
-    for edit in lane.edits:
-        _mark(axis, edit, before, after)
+    for edit, (old, new) in zip(lane.edits, _stages(lane.edits, before, after), strict=True):
+        _mark(axis, edit, old, new)
     if feature.choices is not None and len(feature.choices) <= MOST_NAMED:
         names = [as_text(textwrap.shorten(feature.describe(value), 16, placeholder="…")) for value in feature.choices]
         axis.set_yticks(feature.choices, names)
@@ -101,6 +110,18 @@ def _near(changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The changed cells ``(K, n)`` and their neighbours in time, so that lines meet."""
     padded = np.pad(changed, ((1, 1), (0, 0)))
     return np.asarray(padded[:-2] | padded[1:-1] | padded[2:])
+
+
+def _stages(
+    edits: tuple[Edit, ...], before: NDArray[Any], after: NDArray[Any]
+) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """The values ``(K, 1)`` before and after each edit, one after the other; the last ends at what was handed out."""
+    stages, steps = [before] * bool(edits), np.arange(len(before))
+    for edit in edits[:-1]:
+        inside = ((steps >= edit.first_step) & (steps <= edit.last_step))[None]
+        values = KINDS[PLACE[edit.kind]].apply(stages[-1].T, inside, np.full((1, 1), edit.value))
+        stages.append(np.where(inside, values, stages[-1].T).T)
+    return list(zip(stages, [*stages[1:], after], strict=False))
 
 
 def _mark(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> None:

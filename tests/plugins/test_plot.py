@@ -170,7 +170,7 @@ def test_neighbouring_features_of_one_edit_share_a_lane():
     features = Features.continuous(30)
     cf = edited(Edit("feature 4", 0, 9, "shift", 1.0, "raise", "feature 19"), x=x, after=new, features=features)
     (lane,) = cf.plot().axes
-    assert len(lane.get_lines()) == 32
+    assert len(lane.get_lines()) == 2 * 16 + 2  # and the means before and after
     assert "14 of 30 features unchanged" in said(cf.plot())
 
 
@@ -226,6 +226,16 @@ def test_two_edits_of_a_feature_share_a_lane_each_with_its_sentence():
     (lane,) = cf.plot().axes
     assert lane.get_title(loc="left").split("\n") == ["hold one", "hold two"]
     assert len(lane.patches) == 2
+
+
+def test_arrows_of_overlapping_edits_stand_on_each_other():
+    new = np.zeros((20, 3))
+    new[:10, 0], new[10:, 0] = 3.0, 1.0
+    one, two = Edit("a", 0, 9, "shift", 2.0, "raise", "a"), Edit("a", 0, 19, "shift", 1.0, "raise", "a")
+    (lane,) = edited(one, two, after=new).plot().axes
+    arrows = [(text.xyann[1], text.xy[1]) for text in lane.texts if text.arrow_patch]
+    assert arrows[0] == (0, 2)
+    assert arrows[1][1] - arrows[1][0] == 1
 
 
 def test_more_edits_than_lanes_are_named_below():

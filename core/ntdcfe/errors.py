@@ -1,5 +1,8 @@
 """The exceptions a caller may meet, all under :class:`NTDCFEError`."""
 
+import traceback
+from pathlib import Path
+
 
 class NTDCFEError(Exception):
     """Base of every error this package raises on purpose."""
@@ -14,3 +17,12 @@ class PredictorError(NTDCFEError, RuntimeError):
 
     When the model itself raised, that exception is the ``__cause__``.
     """
+
+
+def raised_while_searching(cause: Exception) -> PredictorError:
+    """The error of a search that another error ended; its file and line tell whether a function of the user's did."""
+    frames = traceback.extract_tb(cause.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
+    error.__cause__ = cause
+    return error

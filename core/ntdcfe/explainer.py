@@ -171,20 +171,17 @@ class NTDCFE:
         prefer : {"simplest", "nearest", "sturdiest"}, optional
             Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
-            How many are wanted and how much may be spent, in place of the settings' values:
-            rows for each instance, seconds for all.
+            In place of the settings' values: rows for each instance, seconds for all.
         progress : bool
             Whether to show a bar over the instances.
         backend : {None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray"}
             What runs the instances, by sktime's names. None: this process, instances sharing calls to the model.
             "dask" needs a ``distributed.Client``; "joblib" takes a joblib backend's name from `backend_params`.
-        backend_params : dict, optional
-            Further arguments of ``joblib.Parallel``.
-        n_jobs : int, optional
-            How many workers, all there are if not given.
+        backend_params, n_jobs : optional
+            Further arguments of ``joblib.Parallel``, and how many workers, all there are if not given.
         checkpoint : path, optional
             A file that each finished instance is written to. A later call with the same series, target and
-            settings goes on from there; one with others is refused. The model cannot be compared.
+            settings goes on from there; one with others is refused. The model itself is not compared.
         """
         X = np.asarray(X)
         if X.ndim not in (2, 3):
@@ -214,7 +211,6 @@ class NTDCFE:
         x : array (K, D), or (D,) for static data
         target : label, collection of labels, "other", or Target
         max_rows : int, optional
-            In place of the settings' value.
         """
         x = _one(x)
         batch = batch_of(self, x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))

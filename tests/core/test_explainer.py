@@ -319,11 +319,12 @@ def test_changes_can_keep_the_papers_shape():
     settings = SearchSettings(shape="to_end", max_rows=3000)
     cf = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0, settings=settings).explain(SERIES, True)
     assert cf.found
-    changed = cf.x != SERIES
-    assert (np.diff(changed.astype(int), axis=0) >= 0).all()
-    assert changed[:, 0].tolist() == [False, False, True, True, True, True]
-    segments = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0).explain(SERIES, True)
-    assert (segments.x != SERIES)[:, 0].tolist() == [False, False, True, True, False, False]
+    for x in (cf.x, *(option.x for option in cf.options.values())):
+        assert (np.diff((x != SERIES).astype(int), axis=0) >= 0).all()
+    nearest = cf.options["nearest"].x
+    assert (nearest != SERIES)[:, 0].tolist() == [False, False, True, True, True, True]
+    segments = NTDCFE(lambda X: X[:, 2:4, 0].min(1) > 0).explain(SERIES, True).options["nearest"].x
+    assert (segments != SERIES)[:, 0].tolist() == [False, False, True, True, False, False]
 
 
 def test_reach_is_widened_only_when_nothing_else_succeeds():

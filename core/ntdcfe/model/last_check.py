@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search import options
+from ntdcfe.search.base import Found
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -27,6 +28,12 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     if plausible is None or not states:
         return states
     return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+
+
+def known(job: Job) -> Found | None:
+    """What the search knows of the answer: its edits, and its draws under noise."""
+    found = options.in_order(job.search.found, job.search.settings.prefer) if job.answers else ()
+    return next((answer for answer in found if np.array_equal(answer.state, job.answers[0])), None)
 
 
 def last_check(job: Job) -> Talk:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.counterfactual import Counterfactual, Option
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.model.job import Job
+from ntdcfe.model.last_check import known
 from ntdcfe.model.threads import one_thread
 from ntdcfe.problem.edits import Edit, Editor
+from ntdcfe.problem.option import Option
 from ntdcfe.problem.prediction import outcome_of
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.survival import Survived
@@ -98,7 +100,7 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     """What a finished job amounts to, for the `original` as the user gave it."""
     search, budget, problem = job.search, job.budget, job.search.problem
     miss = None if job.answers else job.near_miss
-    answer = job.answer
+    answer = known(job)
     fields = described(problem, [*job.answers, *job.others], original, answer)
     if len(job.holds_to) == len(fields["edits"]):
         fields["edits"] = tuple(limited(e, f) for e, f in zip(fields["edits"], job.holds_to, strict=True))

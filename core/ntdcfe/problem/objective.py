@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.features import Features
 
-# What features as smooth as a line are taken to have, so that they may get a bend, too: half a unit (rule of thumb).
-LEAST_ROUGHNESS = 0.5
+# What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
+LEAST_ROUGHNESS = 1.0
 # How many times as rough as before a feature may be at no cost (rule of thumb).
-FREE_ROUGHNESS = 1.4
+FREE_ROUGHNESS = 1.25
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]

@@ -48,6 +48,19 @@ def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str
     return told + ["; ".join(texts) for texts in by_feature.values()]
 
 
+def reservations(status: str, found: bool, confirmed: bool, widened: float, cause: Exception | None) -> list[str]:
+    """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
+    told = []
+    if status == "model_failed":
+        asked = "" if confirmed else " before this could be asked again"
+        told.append(f"the model failed{asked}: {cause}")
+    elif found and not confirmed:
+        told.append("not asked again often enough to be sure: the time or the rows gave out before")
+    if found and widened > 1:
+        told.append(f"nothing nearer was found: values were let go {widened:.3g} times as far as usual")
+    return told
+
+
 def outcome_in_words(outcome: Any) -> str:
     """A label, or a value with as many digits as a person reads."""
     return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)

@@ -53,6 +53,7 @@ class Tests:
         self.stages = tuning.stages if at_least < 1 else (1,)
         self.waiting: list[Tested] = []
         self.passed: list[Tested] = []
+        self._proven: dict[frozenset[int], Tested] = {}
         self.boldness = 0.5
         """Which of the waiting lists is tested next, as a share of them by cost: 0 for the cheapest."""
 
@@ -99,11 +100,17 @@ class Tests:
         begun = [t for t in self.waiting if t.draws >= self.stages[0] and t.held == t.draws]
         return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set, self.minimal)
 
-    def sort(self) -> None:
-        """Keep the cheapest that passed, few of each set of features, and none that fell behind in later draws."""
+    def sort(self) -> list[Tested]:
+        """Keep the cheapest that passed, few of each set of features; return those that fell behind in later draws."""
         least = self.at_least - self.tuning.hold
-        held = [tested for tested in self.passed if tested.held >= least * tested.draws]
+        known = list({id(tested): tested for tested in [*self.passed, *self._proven.values()]}.values())
+        held = [tested for tested in known if tested.held >= least * tested.draws]
+        fallen = [tested for tested in self.passed if tested.held < least * tested.draws]
+        # Cheaper lists that have passed by luck must not push out one that has held often.
+        proven = [tested for tested in held if tested.draws >= self.tuning.proven]
+        self._proven = {t.features: t for t in cheapest(proven, len(proven), 1)}
         self.passed = cheapest(held, self.tuning.elites, self.tuning.of_a_set, self.minimal)
+        return fallen
 
 
 def cheapest(lists: Iterable[Tested], n: int, of_a_set: int, minimal: bool = False) -> list[Tested]:

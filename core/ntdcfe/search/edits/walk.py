@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
+from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
 from ntdcfe.search.edits.starts import bold_lists, grown, random_lists, strengthened
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
@@ -37,7 +37,7 @@ class Walk:
         # A generator of its own, so that the search for the nearest asks the same with and without a walk.
         self.rng = np.random.default_rng([search.seed, 1])
         self.to_end = settings.shape == "to_end"
-        self.editor = Editor(search.space, ("shift", "set") if self.to_end else None)
+        self.editor = Drawer(search.space, ("shift", "set") if self.to_end else None)
         self.survival = settings.survival or Survival(noise=0.0, at_least=1.0)
         self.noise = Noise(self.survival, search.space, self.rng)
         tests, n = settings.tuning.tests, settings.n_counterfactuals
@@ -188,7 +188,13 @@ class Walk:
             tests.judge(t)
         self._wait(made.priced, reached[ends[-1] :])
         self.proposals.learn(made.moves, made.gain * reached[ends[-1] :] if len(made.moves) else made.gain)
-        tests.sort()
+        if fallen := tests.sort():
+            # In place of a list that fell behind, stronger ones wait for a test.
+            base = EditLists.concatenate([t.edits for t in fallen])
+            stronger = self.price(
+                EditLists.concatenate([strengthened(self.editor, base, ratio) for ratio in self.tuning.instead])
+            )
+            self._wait(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:
         """Up to n lists that cost less than those that they come from; stronger ones while none has passed."""

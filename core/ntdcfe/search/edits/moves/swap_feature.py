@@ -13,7 +13,7 @@ STRENGTH = 3.0
 
 
 class SwapFeature(EditMove):
-    """The window stays; half of the time the size in units, too, up or down; else feature, kind and number are drawn."""
+    """The window stays, half of the time the size in units, too; else feature, kind and number are drawn."""
 
     chance = 0.08
 

@@ -218,11 +218,7 @@ class Counterfactual:
         """
         original = unplain_array(entry["original"]) if original is None else original
         features = unplain_features(entry["features"]) if features is None else features
-        values = {name: unplain(entry[name]) for name in _PLAIN}
-        values["history"] = tuple(Update(*update) for update in values["history"])
-        values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
-        values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
-        values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
+        values = _typed({name: unplain(entry[name]) for name in _PLAIN})
         candidates = tuple(undifference(x, original) for x in entry["candidates"])
         x = candidates[0] if candidates else None
         before, after = (None if a is None else features.encode(np.atleast_2d(a)) for a in (original, x))
@@ -260,6 +256,15 @@ _PLAIN = [
     for entry in fields(Counterfactual)
     if entry.name not in ("original", "features", "x", "candidates", "options", "changes", "near_miss", "cause")
 ]
+
+
+def _typed(values: dict[str, Any]) -> dict[str, Any]:
+    """The plain fields with their tuples as what they were."""
+    values["history"] = tuple(Update(*update) for update in values["history"])
+    values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
+    values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
+    values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
+    return values
 
 
 def _view(name: str) -> Any:

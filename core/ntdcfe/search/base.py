@@ -111,6 +111,8 @@ class Search:
     history: list[Update] = field(default_factory=list)
     found: dict[str, list[Found]] = field(default_factory=dict)
     """Answers by the name of their kind, the best first."""
+    references: NDArray[Any] | None = None
+    """States ``(R, K, F)`` that the search may start from: the user's other series."""
     seen: dict[Any, list[NDArray[Any]]] = field(default_factory=dict)
     """While nothing is found: a few states of each label that the model said."""
     ceiling: float = 1.0

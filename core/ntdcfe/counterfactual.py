@@ -219,6 +219,10 @@ class Counterfactual:
         """A picture of it, see :func:`ntdcfe_plugins.plot.plot_counterfactual`; needs the extra ``plot``."""
         return _view("plot")(self, **options)
 
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write it as a page to hand on, with JSON beside it, see :func:`ntdcfe_plugins.letter.write_letter`."""
+        return _view("report")(self, path, **options)
+
     def _repr_html_(self) -> str | None:
         """What a notebook shows."""
         try:

@@ -85,7 +85,7 @@ def test_a_failure_of_our_own_says_where_it_was_raised():
 
 def test_an_answer_that_does_not_hold_is_replaced():
     """The nearest of the pool is not valid when it is asked again."""
-    instance, lying = job(max_rows=700), {"now": True}
+    instance, lying = job(max_rows=700, options=["nearest"]), {"now": True}
     instance.begin()
     while instance.phase != "done":
         if instance.phase == "check" and lying["now"]:

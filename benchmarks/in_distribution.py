@@ -30,8 +30,8 @@ LAYOUT: protocol.Layout = "published"
 NEIGHBOURS = ("none", "20", "1")
 KEY = ("dataset", "model", "test", "sample")
 FIGURES = (
-    "found", "proximity", "nearest_proximity", "sparsity", "edits", "plausible_20", "plausible_1", "only_implausible",
-    "rows", "calls", "seconds", "model_seconds",
+    "found", "proximity", "nearest_proximity", "sparsity", "edits", "plausible_20", "plausible_1", "original_20",
+    "original_1", "only_implausible", "rows", "calls", "seconds", "model_seconds",
 )  # fmt: skip
 SOURCES = ("core", "benchmarks/protocol", "benchmarks/in_distribution.py")
 SEED = 0
@@ -60,6 +60,7 @@ def measured(
         "sparsity": NAN if cf.x is None else int((cf.x != cf.original).sum()),
         "edits": len(cf.edits) or NAN,
         **{f"plausible_{k}": int(cf.x is not None and bool(tests[k](cf.x[None])[0])) for k in ("20", "1")},
+        **{f"original_{k}": int(bool(tests[k](cf.original[None])[0])) for k in ("20", "1")},
         "only_implausible": int(cf.implausible),
         "rows": cf.rows,
         "calls": cf.calls,
@@ -104,7 +105,7 @@ def summarise(samples: Iterable[Mapping[str, str]], paper: Mapping[Case, Mapping
     """One row a case and test: ours and the paper's."""
     by: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
     for sample in samples:
-        values = {name: float(sample[name] or NAN) for name in FIGURES}
+        values = {name: float(sample.get(name) or NAN) for name in FIGURES}
         tests = by.setdefault((sample["dataset"], sample["model"]), {})
         tests.setdefault(sample["test"], {})[sample["sample"]] = values
     table = []
@@ -132,6 +133,9 @@ def summarise(samples: Iterable[Mapping[str, str]], paper: Mapping[Case, Mapping
                     "without_plausible": 100 * mean(passes.values()),
                     "lost": " ".join(lost),
                     "only_implausible": sum(int(row["only_implausible"]) for row in with_test.values()),
+                    "missed_outliers": sum(
+                        not row["found"] and row[f"original_{test}"] == 0 for row in with_test.values()
+                    ),
                     **{name: mean(row[name] for row in with_test.values()) for name in ("rows", "calls", "seconds")},
                 }
             )  # fmt: skip
@@ -187,6 +191,8 @@ def shortfalls(table: list[Row]) -> list[list[str]]:
             continue
         missed = row["n"] - round(row["success"] * row["n"] / 100)
         why = f"{row['only_implausible']} of {missed} missed with valid answers that the test refused"
+        if row["missed_outliers"]:
+            why += f"; {row['missed_outliers']} of {missed} are of originals that it refuses, too"
         if row["lost"]:
             why += f"; without the test a plausible one is found for samples {row['lost']}"
         beside = f"{number(row['success'])} / {number(row['paper_success'])}"

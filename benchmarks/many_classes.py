@@ -113,7 +113,7 @@ def main() -> None:
                     kernel, seed, number(accuracy), "yes" if reference else "no", len(cfs), number(100 * float(found.mean())),
                     number(min(by_class), 0), number(np.mean([cf.proximity for cf in solved])),
                     number(np.mean([len(cf.edits) for cf in solved])),
-                    number(100 * np.mean([cf.survival.share for cf in solved if cf.survival is not None]), 0),
+                    number(100 * float(np.nanmean([cf.survival.share for cf in solved if cf.survival is not None])), 0),
                     number(np.median(first), 0) if first else "-", number(np.max(first), 0) if first else "-",
                     number(np.mean([cf.rows for cf in cfs]), 0), number(max(cf.rows for cf in cfs), 0),
                     number(np.mean([cf.seconds for cf in cfs]), 2),

@@ -13,7 +13,7 @@ from sktime.base import BaseEstimator
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins.sktime.panels import Panel
+from ntdcfe_plugins.sktime.panels import Panel, copied
 
 
 class Model:
@@ -84,7 +84,7 @@ class Model:
 
     def _call(self, method: str, container: Any) -> Any:
         try:
-            return getattr(self.estimator, method)(container)
+            return getattr(self.estimator, method)(copied(container))
         except (TypeError, ValueError):  # the estimator's own message about a container that it does not take
             raise
         except Exception as cause:

@@ -288,6 +288,20 @@ def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
     )
 
 
+def copied(container: Any) -> Any:
+    """The same container with values of its own, also those in the cells of a nested one: an estimator may write."""
+    if isinstance(container, list):
+        return [copied(one) for one in container]
+    if not isinstance(container, pd.DataFrame):
+        return container.copy()
+    frame = container.copy()
+    for place, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O":
+            cells = [cell.copy() if hasattr(cell, "copy") else cell for cell in container.iloc[:, place]]
+            frame.isetitem(place, pd.Series(cells, index=frame.index, dtype=object))
+    return frame
+
+
 def as_numpy3D(rows: NDArray[Any]) -> NDArray[Any]:
     """Rows ``(n, K, D)`` as sktime has them ``(n, D, K)``."""
     return np.ascontiguousarray(rows.transpose(0, 2, 1))

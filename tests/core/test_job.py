@@ -56,6 +56,8 @@ def test_wound_up_it_still_asks_the_answer_again():
     instance.wind_up("interrupted")
     assert instance.phase == "check"
     tell(instance, above)
+    assert instance.pending.alone
+    tell(instance, above)
     assert (instance.status, instance.confirmed, instance.complete) == ("interrupted", True, False)
 
 

@@ -703,3 +703,12 @@ def test_a_report_where_nothing_succeeded_says_so(tmp_path):
     assert "Where there was none" in page
     assert not any(row["success"] for row in comparison.table)
     comparison.to_markdown(tmp_path / "summary.md")
+
+
+def test_names_with_dollars_are_no_formulas(tmp_path):
+    features = Features.continuous(2, ["cost $", "rate $x^{$"])
+    methods = {"some $x^{$": lambda x: x + 1, "none $": lambda x: None}
+    model = lambda X: (X[:, -1, 0] > 0.5).astype(int)  # noqa: E731
+    comparison = compare(methods, np.zeros((2, 6, 2)), model, 1, features=features, progress=False)
+    comparison.to_html(tmp_path / "report.html")
+    assert "some $x^{$" in (tmp_path / "report.html").read_text()

@@ -597,6 +597,52 @@ class TakesAnything(BaseClassifier):
         return self.classes_[self._predict_proba(X).argmax(1)]
 
 
+class WritesIntoItsInput(BaseClassifier):
+    """Says whether the first channel is high on average, and leaves zeros in what it was given."""
+
+    _tags = {  # noqa: RUF012
+        "X_inner_mtype": ["numpy3D", "pd-multiindex", "nested_univ", "df-list"],
+        "capability:multivariate": True,
+        "capability:predict_proba": True,
+    }
+
+    def _fit(self, X, y):
+        return self
+
+    def _predict_proba(self, X):
+        if isinstance(X, np.ndarray):
+            high = X[:, 0].mean(-1)
+            X[...] = 0
+        elif isinstance(X, list):
+            high = np.array([one.to_numpy()[:, 0].mean() for one in X])
+            for one in X:
+                one.iloc[:, :] = 0
+        elif isinstance(X.iloc[0, 0], pd.Series):
+            high = np.array([cell.mean() for cell in X.iloc[:, 0]])
+            for cell in X.to_numpy().ravel():
+                cell.iloc[:] = 0
+        else:
+            high = X.iloc[:, 0].groupby(level=0, sort=False).mean().to_numpy()
+            X.iloc[:, :] = 0
+        high = 1 / (1 + np.exp(-high))
+        return np.column_stack([1 - high, high])
+
+    def _predict(self, X):
+        return self.classes_[self._predict_proba(X).argmax(1)]
+
+
+@pytest.mark.parametrize("kind", ["numpy3D", "pd-multiindex", "nested_univ", "df-list"])
+def test_an_estimator_that_writes_into_its_input_does_not_reach_the_users_series(kind):
+    X, _ = motions(4)
+    model = WritesIntoItsInput().fit(container(kind, X.copy()), np.array([0, 1, 0, 1]))
+    given = container(kind, X.copy())
+    result = CounterfactualExplainer(model, settings=QUICK, random_state=0).explain(given, "other")
+    np.testing.assert_array_equal(cells(given)[0], cells(container(kind, X))[0])
+    assert result.table["valid"].all()
+    assert (cells(given)[0] != cells(result.counterfactuals)[0]).sum() == result.table["sparsity"].sum()
+    assert all((cf.original == one.T).all() for cf, one in zip(result.details, X, strict=True))
+
+
 class TestLengthsAndGaps:
     @pytest.mark.parametrize("mtype", ["df-list", "nested_univ", "pd-multiindex"])
     @pytest.mark.slow

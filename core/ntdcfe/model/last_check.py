@@ -44,7 +44,7 @@ def known(job: Job) -> Found | None:
 def last_check(job: Job) -> Talk:
     """Ask the answers again; leaves in the job those that hold, or else those that lead by some votes."""
     trust, budget, wanted = job.trust, job.budget, job.search.settings.n_counterfactuals
-    job.phase, job.answers, job.leading = "check", (), []
+    job.phase, job.answers, job.leading, job.holds_alone = "check", (), [], None
     waiting = in_order(job)
     if not waiting:
         return
@@ -68,12 +68,22 @@ def last_check(job: Job) -> Talk:
         if job.status == "already_target":
             return
         rest = []
+    yield from _alone(job)
     conclude(job, job.leading)
+
+
+def _alone(job: Job) -> Talk:
+    """Ask each answer in a call of its own: some models answer by the company of a row in its batch."""
+    for state in job.answers:
+        holds = yield from job.trust.alone(state[None])
+        job.holds_alone = holds if job.holds_alone in (None, True) else False
+        if job.trust.contradicted:
+            job.others = ()
 
 
 def conclude(job: Job, unconfirmed: list[NDArray[Any]]) -> None:
     """Hand out what was confirmed, or else these states ``(K, F)``."""
-    job.confirmed = job.found
+    job.confirmed = job.found and job.holds_alone is not False
     job.answers = job.answers or tuple(unconfirmed[: job.search.settings.n_counterfactuals])
     if job.found and job.status not in ("interrupted", "model_failed"):
         job.status = "found"
@@ -103,7 +113,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         if rest:
             block.append(np.array(rest))
         prediction = yield Question(np.concatenate(block), n + originals)
-        reached = trust.target.reached(prediction)
+        reached = trust.reached(prediction)
         votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
         doubted = np.where(believed[undecided], ~votes.all(1), votes.any(1) & ~votes.all(1))
         trust.contradicted |= bool(doubted.any() or own.any())
@@ -113,8 +123,9 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
             rest = []
         against_original += int(2 * own.sum()) - originals
         if against_original >= 2 * size:
-            # The first look was a mistake of the model.
-            job.at_target(prediction[n + int(own.argmax()) :][:1])
+            # The first look was a mistake of the model, unless it answers by the company of a row.
+            if (yield from trust.alone(trust.original)) is not False:
+                job.at_target(prediction[n + int(own.argmax()) :][:1])
             break
         if 2 * own.sum() > originals:
             continue

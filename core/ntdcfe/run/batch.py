@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
+from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError, in_words
 from ntdcfe.model.driver import Driver
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
@@ -36,6 +37,8 @@ Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 POOLED_VALUES = 20_000
 # Values of all series whose jobs are kept from the first check on: bounds the memory of a large batch.
 KEPT_VALUES = 1_000_000
+# What is said of an instance that ends whatever process explains it.
+DEADLY = "the process at work on this instance died, and so did another one that had nothing else to do."
 # Settings that decide how long it takes and what it withstands, not what comes out.
 OPERATIONAL = ("max_seconds", "max_batch_size", "retries", "retry_wait", "call_seconds")
 
@@ -117,7 +120,7 @@ class Batch:
                 except Exception as lost:
                     if not results:
                         raise
-                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {lost})")
+                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {in_words(lost)})")
                     cause.__cause__ = lost
                     break
         return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]
@@ -146,7 +149,8 @@ class Batch:
                 for group, results in in_parallel(
                     work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
                 ):
-                    yield from zip(group, results, strict=True)
+                    for i, cf in zip(group, results or [None] * len(group), strict=True):
+                        yield i, self.untouched(i, PredictorError(DEADLY)) if cf is None else cf
             finally:
                 # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
                 halt.request()
@@ -183,7 +187,7 @@ class Batch:
         explainer = self.explainer
         settings = {f.name: plain(getattr(self.settings, f.name)) for f in fields(SearchSettings)}
         columns = plain_features(self.features)
-        targets = [repr(target) for target in self.targets]
+        targets = [_without_address(repr(target)) for target in self.targets]
         return {
             "version": __version__,
             "target": targets[0] if len(set(targets)) == 1 else targets,
@@ -226,7 +230,8 @@ def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
         raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
     if 0 in X.shape[1:]:
         raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    # A copy: what the caller, or one of their functions, does to the series must not reach the search or its results.
+    X = np.array(X, X.dtype if X.dtype in (np.float32, np.float64) else float, order="C")
     wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
     if wrong.any():
         where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]
@@ -269,4 +274,9 @@ def _named(value: Any) -> str | None:
         return f"{type(value).__name__}({parts})"
     if callable(value):
         return str(getattr(value, "__qualname__", type(value).__name__))
-    return repr(value)
+    return _without_address(repr(value))
+
+
+def _without_address(text: str) -> str:
+    """The text of an object; where it is the default one, which has another address in every process, without that."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)

@@ -64,6 +64,11 @@ class Outcome(NamedTuple):
     score: NDArray[np.float64] | None
     cost: NDArray[np.float64]
 
+    def copy(self) -> Outcome:
+        """The same, to be written into."""
+        score = None if self.score is None else self.score.copy()
+        return Outcome(self.states.copy(), self.valid.copy(), score, self.cost.copy())
+
     def take(self, rows: slice | NDArray[Any]) -> Outcome:
         """Those rows of it."""
         score = None if self.score is None else self.score[rows]
@@ -128,7 +133,7 @@ class Search:
         """Draws the weights and the actions of a policy; torch is loaded when a policy is built, not before."""
         import torch
 
-        return torch.Generator().manual_seed(self.seed)
+        return torch.Generator(device="cpu").manual_seed(self.seed)
 
     @property
     def space(self) -> Space:

@@ -13,7 +13,8 @@ from sktime.base import BaseEstimator
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins.sktime.panels import Panel, copied
+from ntdcfe_plugins.sktime.panels import Panel
+from ntdcfe_plugins.sktime.values import copied
 
 
 class Model:

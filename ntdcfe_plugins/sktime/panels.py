@@ -1,7 +1,7 @@
 """sktime's containers of series: their values, and copies of them with other values.
 
-The engine works on arrays ``(K, D)``; a user's ids, timestamps, column names and types are in the
-container. So values are read once, and changed values are written into a copy of the container itself.
+The engine works on arrays ``(K, D)``. A user's ids, timestamps, column names and types stay in the container: values
+are read once, and changed values are written into a copy of it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ class Panel(ABC):
         As the user gave it.
     series : list of arrays (K, D)
         Float32 if every column is, else float64; K may differ from one to the next.
-    names : list of str
-        Of the D columns.
-    dtypes : list
+    names, dtypes : list
         Of the D columns.
     index : pandas.Index
         Of the instances.

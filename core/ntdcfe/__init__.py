@@ -3,6 +3,7 @@
 from ntdcfe.counterfactual import Counterfactual, Option
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
+from ntdcfe.model.watch import Progress
 from ntdcfe.problem.constraints import AtMost, Causal, Constraint
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
@@ -41,6 +42,7 @@ __all__ = [
     "OneHot",
     "Option",
     "PredictorError",
+    "Progress",
     "SearchSettings",
     "Survival",
     "Survived",

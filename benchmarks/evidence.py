@@ -28,6 +28,8 @@ ADAPTERS = "ntdcfe_plugins"
 PROTOCOL = "benchmarks/protocol"
 PEERS = "benchmarks/peers"
 PAPER = "benchmarks/paper.py"
+EXPLANATIONS = "benchmarks/explanations.py"
+COMPARE = "ntdcfe_plugins/compare"
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ def _of_peers(*methods: str) -> tuple[str, ...]:
 
 
 PEERS_LAYOUT = "--layout published"
+# The answers of the others to the samples of explanations.py, which are not kept in the repository.
+OTHERS_ANSWERS = f"{PEERS}/cases/explanations"
+EXPLAINED = (
+    "--layout true --n 10 --datasets ERing NATOPS JapaneseVowels LifeExpectancy RacketSports BasicMotions Libras "
+    f"Heartbeat --out {OTHERS_ANSWERS}"
+)
 OURS = ("ntd-cfe", "ntd-cfe-prob")
 OTHERS = (
     "fastar", "cfrl", "dice-random", "dice-genetic", "dice-kdtree", "cfwot", "cfnow", "comte", "native-guide", "tsevo",
@@ -92,6 +100,31 @@ EVIDENCE: dict[str, Evidence] = {
         f"--search algorithm-1 --cases {ALGORITHM_1}", "--search algorithm-1 --n 10 --cases Libras/rule_1 Libras/rule_2",
         kind="-algorithm-1",
     ),
+    "explanations-peers": Evidence(
+        ("explanations-peers-samples.csv",),
+        (
+            f"python {PEERS}/cases.py {EXPLAINED}",
+            f"{OTHER_PYTHON} {PEERS}/run.py --folder {OTHERS_ANSWERS} --out {OTHERS_ANSWERS}/costs "
+            "--methods TSEvo CoMTE Native-Guide CFWoT",
+            f"python {EXPLANATIONS} --of peers --again",
+        ),
+        (COMPARE, PROTOCOL, PEERS, EXPLANATIONS), 30,
+    ),
+    "explanations-algorithm-1": Evidence(
+        ("explanations-algorithm-1-samples.csv",), (f"python {EXPLANATIONS} --of algorithm-1 --again",),
+        (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 90,
+    ),
+    "explanations": Evidence(
+        ("explanations.md", "explanations.csv", "explanations-samples.csv"),
+        (f"python {EXPLANATIONS} --of ours --again",), (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 3,
+        made_of=("explanations-peers-samples.csv", "explanations-algorithm-1-samples.csv"),
+    ),
+    "in-distribution": _script(
+        "in_distribution", 15, PROTOCOL, arguments="--again",
+        files=("in-distribution.md", "in-distribution.csv", "in-distribution-samples.csv"),
+    ),
+    "many-classes": _script("many_classes", 5, files=("many-classes.md",)),
+    "typed-back": _script("typed_back", 3, ADAPTERS, PROTOCOL, "tests", files=("typed-back.md",)),
     "plausibility": Evidence(
         ("plausibility.md",), ("python benchmarks/plausibility.py",), (PROTOCOL, "benchmarks/plausibility.py"), 0.2,
         made_of=("paper-published-algorithm-1-samples.csv",),

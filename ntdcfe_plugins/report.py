@@ -89,13 +89,15 @@ def _show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def comparison_html(comparison: Comparison, title: str) -> str:
+def comparison_html(comparison: Comparison, title: str, glossary: Mapping[str, str]) -> str:
     """A comparison as one page: tables, pictures, failures; no network, no scripts.
 
     Parameters
     ----------
     comparison : ntdcfe_plugins.compare.Comparison
     title : str
+    glossary : dict of column to str
+        What the columns of its table mean.
     """
     table, n = comparison.table, len(comparison.instances)
     parts = [
@@ -122,6 +124,8 @@ def comparison_html(comparison: Comparison, title: str) -> str:
     shown = [name for name in filled(table) if name != "note"]
     cells = [[number(row[name]) for name in shown] for row in table]
     parts += ["<h2>Every instance</h2>", f"<div class='wide'>{table_html(shown, cells)}</div>"]
+    meanings = "".join(f"<li><b>{escape(name)}</b>: {escape(glossary[name])}</li>" for name in shown)
+    parts += ["<h2>What the columns mean</h2>", f"<ul class='note'>{meanings}</ul>"]
     return (
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
         f"<style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"

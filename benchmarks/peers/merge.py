@@ -19,6 +19,7 @@ from run import OURS, found_file, slug
 from ntdcfe_plugins.compare import COLUMNS, Comparison, Cost
 
 RIVAL = "CFWoT"
+MEASURES = ("edits", "segments", "contiguity", "roughness", "survival_1", "survival_5", "confidence", "dtw")
 COSTS = {"l1": "L1", "sparsity": "L0", "calls": "calls", "cpu_seconds": "CPU s"}
 # Less than this share apart counts as level.
 LEVEL = 0.02
@@ -44,7 +45,7 @@ def typed(row: dict[str, str]) -> Row:
 
 def mean(rows: Iterable[Row], name: str) -> float:
     """Over the rows that have a value."""
-    values = np.array([row[name] for row in rows], dtype=float)
+    values = np.array([row.get(name, np.nan) for row in rows], dtype=float)  # older rows lack some
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else float("nan")
 
@@ -56,8 +57,8 @@ def summarise(rows: list[Row]) -> Row:
     return {
         "method": rows[0]["method"], "dataset": rows[0]["dataset"], "model": rows[0]["model"],
         "data": METHODS[rows[0]["method"]].data, "n": len(rows), "success": 100 * len(good) / len(rows),
-        **{name: mean(good, name) for name in ("l1", "sparsity", "features", "segments")},
-        "plausible": 100 * mean(good, "plausible"), "allowed": 100 * mean(good, "allowed"),
+        **{name: mean(good, name) for name in ("l1", "sparsity", "features", *MEASURES)},
+        **{name: 100 * mean(good, name) for name in ("plausible", "plausible_forest", "allowed")},
         **{name: mean(rows, name) for name in ("rows", "calls", "cpu_seconds", "fit_rows", "fit_seconds")},
         "failures": ", ".join(f"{sum(row['status'] == f for row in rows)} {f}" for f in failed),
     }  # fmt: skip
@@ -119,13 +120,14 @@ def short_table(samples: dict[str, list[Row]]) -> list[str]:
             [
                 name, METHODS[name].system, METHODS[name].data, f"{len(pairs)}, {len(rows)}",
                 number(100 * len(good) / len(rows), 0), number(ratio["l1"], 2), number(ratio["sparsity"], 2),
+                number(mean(good, "segments")), number(100 * mean(good, "survival_1"), 0),
                 number(100 * mean(good, "plausible"), 0), number(mean(rows, "rows"), 0), number(mean(rows, "calls"), 0),
                 number(mean(rows, "cpu_seconds"), 2), number(float(np.nanmean(list(fits.values()))) if fits else None),
             ]
         )  # fmt: skip
     head = [
         "method", "code", "training data", "cases x samples", "success %", "L1 of ours / its", "L0 of ours / its",
-        "plausible %", "rows", "calls", "CPU s", "seconds to fit",
+        "segments", "survives 1% noise, %", "plausible %", "rows", "calls", "CPU s", "seconds to fit",
     ]  # fmt: skip
     return report.table(head, lines)
 
@@ -162,11 +164,13 @@ def same_paper(samples: dict[str, list[Row]]) -> list[str]:
 
 def long_table(table: list[Row]) -> list[str]:
     """A line a case and method."""
-    digits = {"l1": 2, "sparsity": 1, "features": 1, "segments": 1, "plausible": 0, "rows": 0, "calls": 0}
-    digits |= {"cpu_seconds": 2, "fit_rows": 0}
+    digits = {"l1": 2, "sparsity": 1, "features": 1, "edits": 1, "segments": 1, "contiguity": 2, "roughness": 2}
+    digits |= {"survival_1": 2, "survival_5": 2, "confidence": 2, "dtw": 1, "plausible": 0, "plausible_forest": 0}
+    digits |= {"rows": 0, "calls": 0, "cpu_seconds": 2, "fit_rows": 0}
     head = [
-        "case", "method", "data", "n", "success %", "L1", "L0", "features", "segments", "plausible %", "rows", "calls",
-        "CPU s", "fit rows", "failures",
+        "case", "method", "data", "n", "success %", "L1", "L0", "features", "edits", "segments", "contiguity", "roughness",
+        "survival at 1%", "at 5%", "confidence", "DTW", "plausible %", "by isolation forest %", "rows", "calls", "CPU s",
+        "fit rows", "failures",
     ]  # fmt: skip
     lines = [
         [
@@ -198,7 +202,7 @@ def page(samples: dict[str, list[Row]], name: str, folder: Path, path: Path) -> 
     for method, all_rows in samples.items():
         for row in of_case(all_rows, (dataset, model)):
             i = order[int(row["sample"])]
-            table.append({c: {"instance": i}.get(c, row.get(c)) for c in COLUMNS})
+            table.append({c: {"instance": i}.get(c, row.get(c, float("nan"))) for c in COLUMNS})
             kept = found_file(folder, method, dataset, model, int(row["sample"]))
             found[method, i] = np.load(kept) if kept.exists() else None
             fits[method] = Cost(row["fit_rows"], float("nan"), row["fit_seconds"])

@@ -116,13 +116,17 @@ def plausibility(dataset: Dataset, n_neighbors: int = 20) -> Callable[[ArrayLike
     return plausible
 
 
-def paper_figures(results_csv: str | os.PathLike[str]) -> dict[tuple[str, str], dict[str, float]]:
+def paper_figures(
+    results_csv: str | os.PathLike[str], method: str = "NTD-CFE"
+) -> dict[tuple[str, str], dict[str, float]]:
     """Read what the paper reports for NTD-CFE.
 
     Parameters
     ----------
     results_csv
         The paper's tables: one line per dataset, model and method.
+    method
+        ``"NTD-CFE"``, or ``"NTD-CFE_in_dist"``, which asks for plausible answers.
 
     Returns
     -------
@@ -143,5 +147,5 @@ def paper_figures(results_csv: str | os.PathLike[str]) -> dict[tuple[str, str], 
                 figure: float(row[column] or "nan") for figure, column in columns.items()
             }
             for row in csv.DictReader(stream)
-            if row["method"] == "NTD-CFE"
+            if row["method"] == method
         }

@@ -1,6 +1,6 @@
 """Counterfactual explanations of any model, without its training data."""
 
-from ntdcfe.counterfactual import Counterfactual, Option
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
 from ntdcfe.model.watch import Progress
@@ -10,6 +10,7 @@ from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.objective import Term
+from ntdcfe.problem.option import Option
 from ntdcfe.problem.plausibility import LocalOutlierDetector
 from ntdcfe.problem.survival import Survival, Survived
 from ntdcfe.problem.target import Target

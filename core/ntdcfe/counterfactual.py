@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
-from ntdcfe.problem.alike import alike
+from ntdcfe.problem.alike import Comparable
 from ntdcfe.problem.codec import (
     plain,
     plain_array,
@@ -25,8 +25,9 @@ from ntdcfe.problem.codec import (
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.option import Option
 from ntdcfe.problem.survival import Survived
-from ntdcfe.problem.words import Change, changes, outcome_in_words, sentences
+from ntdcfe.problem.words import Change, changes, doubts, outcome_in_words, reason, reservations, sentences
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
 
@@ -40,45 +41,7 @@ class Update(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Option:
-    """One of the answers of a search.
-
-    Attributes
-    ----------
-    x : array
-        The counterfactual, in the shape of the series.
-    edits : tuple of Edit
-        Empty for an answer that was searched for cell by cell.
-    proximity : float
-    sparsity : int
-    survival : Survived or None
-    text : str
-        Its sentences.
-    """
-
-    x: NDArray[Any]
-    edits: tuple[Edit, ...]
-    proximity: float
-    sparsity: int
-    survival: Survived | None
-    text: str
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Option) and alike(self, other)
-
-    def __hash__(self) -> int:
-        return hash((self.proximity, self.sparsity, self.text))
-
-    def __repr__(self) -> str:
-        held = "" if self.survival is None else f", survival={self.survival.share:.2f}"
-        return f"<Option: {len(self.edits)} edits, proximity={self.proximity:.4g}, sparsity={self.sparsity}{held}>"
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Counterfactual:
+class Counterfactual(Comparable):
     """What would have to change for the model to decide differently.
 
     Arrays have the shape of the series that was explained: ``(K, D)``, or ``(D,)`` if static.
@@ -86,25 +49,22 @@ class Counterfactual:
     Attributes
     ----------
     status : str
-        "found", "not_found", "already_target", "budget_exhausted" (and nothing found), "interrupted" or
-        "model_failed". The last two say why the search ended early; see `found` for whether it had found
-        something by then.
+        "found", "not_found", "already_target", "budget_exhausted" (and nothing found), or why the search ended
+        early: "interrupted", "model_failed"; see `found` for whether it had found something by then.
     original : array
         The series that was explained.
     x : array or None
         The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none.
-    present : label or value
-        The model's outcome for the original; None if the search was interrupted before it was known.
-    prediction : label or value
-        The model's outcome for `x`, None if there is none.
+    present, prediction : label or value
+        The model's outcomes for the original, and for `x`; None if it was not asked.
     target : str
         The target in words.
     proximity : float
         Weighted distance from the original to `x`, NaN if there is none.
-    sparsity : int or None
-        How many cells differ; a one-hot group counts once a step.
     proximity_in_units : float
         The same with every feature in its own unit of change.
+    sparsity : int or None
+        How many cells differ; a one-hot group counts once a step.
     largest_change : float
         The largest change of a continuous cell, in units, NaN if there is no counterfactual.
     widened : float
@@ -120,18 +80,13 @@ class Counterfactual:
     changes : tuple of Change
         Runs of changed steps, feature by feature.
     candidates : tuple of arrays
-        Distinct valid counterfactuals, nearest first; `x` is the first. If several were asked for, those. Beside
-        `x`, and those asked for, there are others only if the model never contradicted itself.
-    near_miss : array or None
-        Where nothing was found: what came nearest to the target; None if the model gives labels only.
-    near_miss_prediction : label or value
-        The model's outcome for `near_miss`, None if there is none.
+        Distinct valid counterfactuals, `x` first; further ones only if the model never contradicted itself.
+    near_miss, near_miss_prediction : array or None, label or value
+        Where nothing was found: what came nearest, and its outcome; None if the model gives labels only.
     rows : int
         Rows that the model saw, those of failed calls and of retries included.
-    calls : int
-        Calls to the model that this instance took part in, failed ones included.
-    failures : int
-        Calls among them that failed.
+    calls, failures : int
+        Calls to the model that this instance took part in, and those among them that failed.
     unscored : int
         Rows among them for which it gave NaN, infinity or nothing: they count as not reached.
     first_found : int or None
@@ -141,8 +96,7 @@ class Counterfactual:
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
     holds_alone : bool or None
-        Whether `x` held in a call of its own, a batch of one: some models answer by the company of a row. None if it
-        was not asked so.
+        Whether `x` held in a call of its own, since some models answer by a row's company; None if not asked so.
     implausible : bool
         Whether valid series were found, but none that is plausible.
     contradicted : bool
@@ -191,13 +145,6 @@ class Counterfactual:
     history: tuple[Update, ...]
     features: Features
 
-    def __eq__(self, other: object) -> bool:
-        """Whether two results are the same, but for the time that they took."""
-        return isinstance(other, Counterfactual) and alike(self, other, but=("seconds",))
-
-    def __hash__(self) -> int:
-        return hash((self.status, self.target, self.sparsity, self.rows))
-
     @property
     def found(self) -> bool:
         """Whether there is a counterfactual."""
@@ -206,16 +153,7 @@ class Counterfactual:
     @property
     def reason(self) -> str:
         """Why there is no counterfactual, and what to do; empty if there is one."""
-        if self.found:
-            return ""
-        if self.implausible:
-            return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
-        return {
-            "not_found": "the search ended without one; loosen constraints or allow more features to change",
-            "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
-            "interrupted": "the search was interrupted",
-            "model_failed": f"the model failed: {self.cause}",
-        }[self.status]
+        return "" if self.found else reason(self.status, self.implausible, self.cause)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.original.shape))
@@ -241,19 +179,9 @@ class Counterfactual:
 
     def reservations(self) -> list[str]:
         """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
-        told = []
-        if self.status == "model_failed":
-            asked = "" if self.confirmed else " before this could be asked again"
-            told.append(f"the model failed{asked}: {self.cause}")
-        elif self.found and self.holds_alone is False:
-            told.append("asked in a call of its own, the model says otherwise: it answers by what else is in the batch")
-        elif self.found and not self.confirmed:
-            told.append("not asked again often enough to be sure: the time or the rows gave out before")
-        if self.unscored:
-            told.append(f"the model gave no answer for {self.unscored} of {self.rows} rows")
-        if self.found and self.widened > 1:
-            told.append(f"nothing nearer was found: values were let go {self.widened:.3g} times as far as usual")
-        return told
+        sure = self.confirmed or self.holds_alone is False
+        told = reservations(self.status, self.found, sure, self.widened, self.cause)
+        return told + doubts(self.found, self.holds_alone, self.unscored, self.rows)
 
     def to_dict(self, with_series: bool = True) -> dict[str, Any]:
         """This in plain JSON, exact to the last bit; :meth:`from_dict` is the way back.
@@ -266,10 +194,7 @@ class Counterfactual:
         for name in _PLAIN:
             entry[name] = plain(getattr(self, name))
         entry["candidates"] = [plain_difference(x, self.original) for x in self.candidates]
-        entry["options"] = {
-            kind: {"x": plain_difference(option.x, self.original), **_plain_option(option)}
-            for kind, option in self.options.items()
-        }
+        entry["options"] = {kind: option.to_dict(self.original) for kind, option in self.options.items()}
         entry["near_miss"] = None if self.near_miss is None else plain_difference(self.near_miss, self.original)
         entry["cause"] = None if self.cause is None else str(self.cause)
         return entry
@@ -298,7 +223,7 @@ class Counterfactual:
             features=features,
             x=None if x is None else x.copy(),
             candidates=candidates,
-            options={kind: _option(option, original) for kind, option in entry["options"].items()},
+            options={kind: Option.from_dict(option, original) for kind, option in entry["options"].items()},
             changes=() if before is None or after is None else changes(before, after, features),
             near_miss=None if entry["near_miss"] is None else undifference(entry["near_miss"], original),
             cause=None if entry["cause"] is None else PredictorError(entry["cause"]),
@@ -322,17 +247,6 @@ _PLAIN = [
     for entry in fields(Counterfactual)
     if entry.name not in ("original", "features", "x", "candidates", "options", "changes", "near_miss", "cause")
 ]
-
-
-def _plain_option(option: Option) -> dict[str, Any]:
-    return {entry.name: plain(getattr(option, entry.name)) for entry in fields(Option) if entry.name != "x"}
-
-
-def _option(entry: Mapping[str, Any], original: NDArray[Any]) -> Option:
-    values = {name: unplain(value) for name, value in entry.items() if name != "x"}
-    values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
-    values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
-    return Option(x=undifference(entry["x"], original), **values)
 
 
 def _view(name: str) -> Any:

@@ -1,5 +1,8 @@
 """The exceptions a caller may meet, all under :class:`NTDCFEError`."""
 
+import traceback
+from pathlib import Path
+
 
 class NTDCFEError(Exception):
     """Base of every error this package raises on purpose."""
@@ -22,3 +25,13 @@ def in_words(error: BaseException) -> str:
         return str(error)
     except Exception:
         return f"a {type(error).__name__} that cannot be printed"
+
+
+def raised_while_searching(cause: Exception) -> PredictorError:
+    """The error of a search that another error ended; its file and line tell whether a function of the user's did."""
+    frames = traceback.extract_tb(cause.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    name = type(cause).__name__
+    error = PredictorError(f"while searching, not in the model, {name} was raised{place}: {in_words(cause)}")
+    error.__cause__ = cause
+    return error

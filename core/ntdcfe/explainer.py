@@ -160,6 +160,7 @@ class NTDCFE:
         backend_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        batch_as_reference: bool = False,
     ) -> list[Counterfactual]:
         """The counterfactuals of many series, in order; each is what `explain` gives for it alone, unless calls fail.
 
@@ -173,20 +174,19 @@ class NTDCFE:
         prefer : {"simplest", "nearest", "sturdiest"}, optional
             Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
-            How many are wanted and how much may be spent, in place of the settings' values:
-            rows for each instance, seconds for all.
+            In place of the settings' values: rows for each instance, seconds for all.
         progress : bool or callable
             Whether to show a bar over the instances, with the time left; or a function, as of `explain`.
         backend : {None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray"}
             What runs the instances, by sktime's names. None: this process, instances sharing calls to the model.
             "dask" needs a ``distributed.Client``; "joblib" takes a joblib backend's name from `backend_params`.
-        backend_params : dict, optional
-            Further arguments of ``joblib.Parallel``.
-        n_jobs : int, optional
-            How many workers, all there are if not given.
+        backend_params, n_jobs : optional
+            Further arguments of ``joblib.Parallel``, and how many workers, all there are if not given.
         checkpoint : path, optional
             A file that each finished instance is written to. A later call with the same series, target and
-            settings goes on from there; one with others is refused. The model cannot be compared.
+            settings goes on from there; one with others is refused. The model itself is not compared.
+        batch_as_reference : bool
+            Whether the other series may serve as starts: for targets that are hard to reach, at a few rows more.
         """
         X = np.asarray(X)
         if X.ndim not in (2, 3):
@@ -196,7 +196,7 @@ class NTDCFE:
             prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         options = check_backend(backend, backend_params, n_jobs)
-        batch = batch_of(self, X, targets, settings)
+        batch = batch_of(self, X, targets, settings, batch_as_reference)
         store = None if checkpoint is None else Checkpoint(checkpoint, batch.identity(), batch.X, batch.features)
         try:
             results = batch.collect(options, store, progress)
@@ -209,14 +209,7 @@ class NTDCFE:
     def session(self, x: ArrayLike, target: Any, *, max_rows: int | None = None) -> Session:
         """An explanation of one series whose questions the caller answers: ``ask``, ``tell``, ``result``.
 
-        The explainer's own `predict` is not asked, and may be None.
-
-        Parameters
-        ----------
-        x : array (K, D), or (D,) for static data
-        target : label, collection of labels, "other", or Target
-        max_rows : int, optional
-            In place of the settings' value.
+        Arguments are as in :meth:`explain`. The explainer's own `predict` is not asked, and may be None.
         """
         x = _one(x)
         batch = batch_of(self, x[None], [Target.of(target, self.classes)], self.settings.given(max_rows=max_rows))

@@ -57,7 +57,7 @@ class SearchSettings:
         What a further edit of the simplest answer costs, as a share of the rest: by so much it has to make the answer
         nearer (measured: benchmarks/results/explanations.md).
     roughness_weight : float
-        What it costs the simplest answer to make a feature twice as rough, as a share of the rest.
+        What it costs the simplest answer to make its features twice as rough, as a share of the rest.
     survival : Survival or None
         What the simplest and the sturdiest answer have to withstand; None for nothing.
     terms : sequence of Term
@@ -134,8 +134,8 @@ class SearchSettings:
     prefer: OptionName = "simplest"
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
-    edit_weight: float = 0.1
-    roughness_weight: float = 0.35
+    edit_weight: float = 0.08
+    roughness_weight: float = 1.6
     survival: Survival | None = Survival()  # noqa: RUF009 (frozen)
     terms: Sequence[Term] = ()
     shape: Shape = "segments"

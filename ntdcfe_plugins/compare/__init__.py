@@ -23,12 +23,13 @@ that was built before and does not ask through the counted model still gets its 
 """
 
 from ntdcfe_plugins.compare.calls import Flat
-from ntdcfe_plugins.compare.comparison import COLUMNS, Comparison, Cost, Result
+from ntdcfe_plugins.compare.comparison import COLUMNS, GLOSSARY, Comparison, Cost, Result
 from ntdcfe_plugins.compare.counted import CountedModel, TimeLimitError
 from ntdcfe_plugins.compare.side_by_side import compare, results
 
 __all__ = [
     "COLUMNS",
+    "GLOSSARY",
     "Comparison",
     "Cost",
     "CountedModel",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Target
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins.compare.calls import Call, Question
+from ntdcfe_plugins.compare.calls import Answers, Call, Question
 from ntdcfe_plugins.compare.comparison import COLUMNS, NAN, Result
 from ntdcfe_plugins.compare.counted import CountedModel, TimeLimitError
 from ntdcfe_plugins.compare.scores import Judge, message
@@ -91,7 +90,7 @@ class Asker:
         rows, calls, wall, cpu = model.n_rows, model.n_calls, time.perf_counter(), time.process_time()
         # The engine ends by itself, a little before this.
         model.deadline = float("inf") if self.max_seconds is None else wall + 1.05 * self.max_seconds + 0.5
-        answers: Sequence[Array] = []
+        answers = Answers()
         try:
             answers = call(self.question(i))
         except TimeLimitError:

@@ -7,12 +7,13 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import NTDCFE, Counterfactual, InvalidInputError, Target
+from ntdcfe.problem.edits import Edit
 
 Array = NDArray[Any]
 
@@ -58,7 +59,14 @@ class Question:
         return np.clip(np.array(ends, float), -LARGEST, LARGEST).tolist()
 
 
-Call = Callable[[Question], Sequence[Array]]
+class Answers(NamedTuple):
+    """The counterfactuals of an explainer, valid or not, possibly none; and the edits that the first is made of."""
+
+    rows: Sequence[Array] = ()
+    edits: Sequence[Edit] = ()
+
+
+Call = Callable[[Question], Answers]
 Counting = Callable[[Callable[[Array], Any]], Callable[[Array], Any]]
 
 
@@ -89,7 +97,7 @@ def is_factory(explainer: Any) -> bool:
 
 
 def calling(explainer: Any, counting: Counting | None, classes: Array | None) -> Call:
-    """A function for any explainer: from a question to counterfactuals (valid or not, possibly none).
+    """A function for any explainer: from a question to its answers.
 
     Parameters
     ----------
@@ -109,7 +117,7 @@ def calling(explainer: Any, counting: Counting | None, classes: Array | None) ->
     if hasattr(explainer, "explain"):
         return _alibi(explainer) if hasattr(explainer, "meta") else _tscf(explainer)
     if callable(explainer):
-        return lambda q: _arrays(explainer(q.x), q.n)
+        return lambda q: _answers(explainer(q.x), q.n)
     raise InvalidInputError(
         f"an explainer must be an NTDCFE, one of alibi, DiCE or tscf-eval, or a function of x, "
         f"got {type(explainer).__name__}."
@@ -122,14 +130,14 @@ def _engine(explainer: NTDCFE, counting: Counting | None, classes: Array | None)
         engine.predict = counting(explainer.predict)
     if engine.classes is None:
         engine.classes = classes
-    return lambda q: _arrays(engine.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
+    return lambda q: _answers(engine.explain(q.x, q.target, n_counterfactuals=q.n, max_seconds=q.max_seconds), q.n)
 
 
 def _alibi(explainer: Any) -> Call:
     """alibi: ``explain(X (1, ...))``, with the wanted class as `Y_t` or `target_class`."""
     takes = inspect.signature(explainer.explain).parameters
 
-    def call(q: Question) -> Sequence[Array]:
+    def call(q: Question) -> Answers:
         options: dict[str, Any] = {}
         if "Y_t" in takes:
             options["Y_t"] = np.array([q.need_class()])
@@ -140,8 +148,8 @@ def _alibi(explainer: Any) -> Call:
         explanation = explainer.explain(q.x[None], **options)
         several = getattr(explanation, "all", None)
         if "num_samples" in options and isinstance(several, list):
-            return [np.asarray(entry["X"]) for entry in several[0]]
-        return _arrays(explanation.cf, q.n)
+            return Answers([np.asarray(entry["X"]) for entry in several[0]])
+        return _answers(explanation.cf, q.n)
 
     return call
 
@@ -153,7 +161,7 @@ def _dice(explainer: Any) -> Call:
     data = explainer.data_interface
     categorical = set(getattr(data, "categorical_feature_names", ()))
 
-    def call(q: Question) -> Sequence[Array]:
+    def call(q: Question) -> Answers:
         values = dict(zip(data.feature_names, q.x.ravel().tolist(), strict=True))
         row = {name: f"{value:g}" if name in categorical else value for name, value in values.items()}
         goal: dict[str, Any] = {}
@@ -166,10 +174,10 @@ def _dice(explainer: Any) -> Call:
         except Exception as error:
             # DiCE's exception for a search without a result, whose class is in a package that is not imported here.
             if type(error).__name__ == "UserConfigValidationException" and "No counterfactuals" in str(error):
-                return []
+                return Answers()
             raise
         frame = result.cf_examples_list[0].final_cfs_df
-        return [] if frame is None else list(frame[list(data.feature_names)].to_numpy(dtype=float))
+        return Answers([] if frame is None else list(frame[list(data.feature_names)].to_numpy(dtype=float)))
 
     return call
 
@@ -178,26 +186,26 @@ def _tscf(explainer: Any) -> Call:
     """tscf-eval: ``explain(x (D, K))`` gives the counterfactual, its label and notes."""
     takes = inspect.signature(explainer.explain).parameters
 
-    def call(q: Question) -> Sequence[Array]:
+    def call(q: Question) -> Answers:
         options = {"class_of_interest": q.label} if "class_of_interest" in takes else {}
         found = explainer.explain(np.ascontiguousarray(q.x.T), **options)[0]
-        return [np.asarray(found).reshape(q.x.T.shape).T]
+        return Answers([np.asarray(found).reshape(q.x.T.shape).T])
 
     return call
 
 
-def _arrays(answer: Any, n: int) -> Sequence[Array]:
+def _answers(answer: Any, n: int) -> Answers:
     """Counterfactuals from the result of an explainer or a function."""
     if answer is None:
-        return []
+        return Answers()
     if isinstance(answer, Counterfactual):
-        return answer.candidates[:n]
+        return Answers(answer.candidates[:n], answer.edits)
     if isinstance(answer, tuple):  # the counterfactual comes first, notes follow
-        return _arrays(answer[0], n)
+        return _answers(answer[0], n)
     if isinstance(answer, dict):
-        return _arrays(answer.get("X"), n)
+        return _answers(answer.get("X"), n)
     if isinstance(answer, np.ma.MaskedArray):
         answer = np.where(np.ma.getmaskarray(answer), math.nan, answer.data)  # type: ignore[no-untyped-call]
     if isinstance(answer, list):
-        return [np.asarray(entry) for entry in answer]
-    return [np.asarray(answer)]
+        return Answers([np.asarray(entry) for entry in answer])
+    return Answers([np.asarray(answer)])

@@ -20,11 +20,42 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 NAN = float("nan")
 
-#: Columns of the table, which has one row for each method and instance.
-COLUMNS = (
-    "method", "instance", "status", "success", "validity", "l1", "l2", "sparsity", "features", "segments",
-    "plausible", "allowed", "diversity", "rows", "calls", "seconds", "cpu_seconds", "note",
-)  # fmt: skip
+#: What the columns of the table mean; it has one row for each method and instance. An entry that does not apply is NaN.
+#: Where a method gave several counterfactuals, the nearest valid one is scored.
+GLOSSARY = {
+    "method": "the name of the explainer",
+    "instance": "the row of X",
+    "status": '"found", "not found" (nothing returned, or nothing valid), "failed", "time limit" or "already target"',
+    "success": "whether one of the counterfactuals reaches the target",
+    "validity": "the share of them that do",
+    "l1": "sum of the absolute changes; discrete features count 1 if changed, one-hot groups once",
+    "l2": "root of the sum of their squares",
+    "sparsity": "changed cells",
+    "features": "changed features",
+    "edits": "named edits that it is made of, where its explainer tells; features that they do not speak of count by "
+    "their runs",
+    "segments": "runs of changed steps, feature by feature",
+    "contiguity": "one less the share of steps at which a run of changed steps begins, whichever features changed: "
+    "near 1 if all changes hang together",
+    "roughness": "sum of absolute second differences of the changed continuous features, after beside before: 1 if the "
+    "series is as smooth as it was, more if it has got spikes",
+    "survival_1": "share of disturbed copies that still reach the target, with Gaussian noise of 1% of each continuous "
+    "feature's unit on every cell",
+    "survival_5": "the same with noise of 5%",
+    "confidence": "the model's probability of the target, where it gives probabilities",
+    "dtw": "distance if time may be stretched: dynamic time warping, all features together",
+    "plausible": "whether it is an inlier of the reference data by the local outlier factor",
+    "plausible_forest": "whether it is one by an isolation forest",
+    "allowed": "whether it keeps to the descriptions of the features, and to the constraints",
+    "diversity": "mean L1 distance between the valid ones of a method",
+    "rows": "rows that the model was asked about",
+    "calls": "calls to the model",
+    "seconds": "time",
+    "cpu_seconds": "processor time",
+    "note": "why there is none",
+}
+#: The columns of the table, in their order.
+COLUMNS = tuple(GLOSSARY)
 
 
 class Cost(NamedTuple):
@@ -49,20 +80,7 @@ class Comparison:
     Parameters
     ----------
     table : list of dict
-        One row for each method and instance, with these keys:
-
-        - ``method``, ``instance``: the name of the explainer, and the row of `X`;
-        - ``status``: "found", "not found" (nothing returned, or nothing valid), "failed", "time limit" or
-          "already target"; ``note``: the reason;
-        - ``success``: whether one of the counterfactuals reaches the target; ``validity``: the share of them that do;
-        - ``l1``, ``l2``, ``sparsity`` (changed cells), ``features`` (changed), ``segments`` (runs of changed
-          steps): of the nearest valid one. Discrete features count 1 if changed, one-hot groups once;
-        - ``plausible``: whether it is an inlier of `reference` by the local outlier factor;
-        - ``allowed``: whether it keeps to the descriptions in `features`, and to the constraints;
-        - ``diversity``: mean L1 distance between the valid ones;
-        - ``rows``, ``calls``: the questions to the model; ``seconds``, ``cpu_seconds``.
-
-        An entry that does not apply is NaN.
+        One row for each method and instance; :data:`GLOSSARY` says what its entries mean.
     instances : array (N, K, D) or (N, D)
     counterfactuals : dict of (method, instance) to array or None
         The nearest valid one of each.
@@ -106,8 +124,11 @@ class Comparison:
             "n": len(rows),
             "success %": mean("success", rows, 100),
             "validity %": mean("validity", rows, 100),
-            **{name: mean(name, good) for name in ("l1", "l2", "sparsity", "features", "segments")},
-            **{f"{name} %": mean(name, good, 100) for name in ("plausible", "allowed")},
+            **{name: mean(name, good) for name in ("l1", "l2", "sparsity", "features", "edits", "segments")},
+            **{name: mean(name, good) for name in ("contiguity", "roughness")},
+            **{f"{name} %": mean(name, good, 100) for name in ("survival_1", "survival_5")},
+            **{name: mean(name, good) for name in ("confidence", "dtw")},
+            **{f"{name} %": mean(name, good, 100) for name in ("plausible", "plausible_forest", "allowed")},
             "diversity": mean("diversity", good),
             **{name: mean(name, rows) for name in ("rows", "calls", "seconds")},
             "fit seconds": fit.seconds,
@@ -141,7 +162,7 @@ class Comparison:
 
     def to_html(self, path: str | Path, title: str = "Counterfactual explainers side by side") -> None:
         """Write one page with tables and pictures that needs no network and no scripts; needs matplotlib."""
-        Path(path).write_text(comparison_html(self, title), encoding="utf-8")
+        Path(path).write_text(comparison_html(self, title, GLOSSARY), encoding="utf-8")
 
     def plot(self, **options: Any) -> Any:
         """Proximity against sparsity, see :func:`ntdcfe_plugins.plot.plot_tradeoff`; needs matplotlib."""

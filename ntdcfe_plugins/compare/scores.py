@@ -1,16 +1,19 @@
-"""Scores of a counterfactual: its distance, its sparsity, its plausibility, and whether it keeps to the rules."""
+"""Scores of a counterfactual: its distance, its measures, its plausibility, and whether it keeps to the rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
+from ntdcfe.problem.edits import Edit
 from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
+from ntdcfe_plugins.compare import measures
+from ntdcfe_plugins.compare.calls import Answers
 from ntdcfe_plugins.compare.comparison import NAN, Result
 from ntdcfe_plugins.compare.counted import CountedModel
 
@@ -27,16 +30,19 @@ class Judge:
     features : Features, optional
     constraints : sequence of Constraint
         Bound to the features.
-    plausible : callable, optional
-        From rows ``(n, K, D)`` or ``(n, D)`` to which of them are in distribution ``(n,)``.
+    detectors : dict of column to callable
+        Tests of plausibility: from rows ``(n, K, D)`` or ``(n, D)`` to which of them are in distribution ``(n,)``.
+    draws : int
+        Disturbed copies by which survival is measured.
     """
 
     model: CountedModel
-    features: Features | None
-    constraints: Sequence[Constraint]
-    plausible: Callable[[Array], Array] | None
+    features: Features | None = None
+    constraints: Sequence[Constraint] = ()
+    detectors: Mapping[str, measures.Detector] = field(default_factory=dict)
+    draws: int = measures.DRAWS
 
-    def scored(self, row: dict[str, Any], x: Array, answers: Sequence[Array], target: Target) -> Result:
+    def scored(self, row: dict[str, Any], x: Array, answers: Answers, target: Target) -> Result:
         """The row of the table with its scores, and the nearest valid counterfactual.
 
         Parameters
@@ -44,18 +50,21 @@ class Judge:
         row : dict
             Of the table, without scores.
         x : array (K, D), or (D,)
-        answers : sequence of arrays like x
+        answers : Answers
+            With rows like x.
         target : Target
         """
         try:
-            rows = [np.asarray(a, dtype=float).reshape(-1, *x.shape) for a in answers]
+            rows = [np.asarray(a, dtype=float).reshape(-1, *x.shape) for a in answers.rows]
         except (TypeError, ValueError) as error:
             return Result(row | {"status": "failed", "note": f"returned no counterfactual: {message(error)}"}, None)
         returned = np.concatenate([np.empty((0, *x.shape)), *rows])
         returned = returned[np.isfinite(returned).all(axis=tuple(range(1, returned.ndim)))]
         if not len(returned):
             return Result(row, None)
-        valid = returned[target.reached(self.model.understood(returned))]
+        prediction = self.model.understood(returned)
+        reached = target.reached(prediction)
+        valid = returned[reached]
         row = row | {"validity": len(valid) / len(returned)}
         if not len(valid):
             return Result(row | {"note": row["note"] or "no returned row reaches the target"}, None)
@@ -63,7 +72,8 @@ class Judge:
         changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
         best = int(np.argmin([size.sum() for size, _ in changes]))
         size, changed = changes[best]
-        nearest = valid[best]
+        nearest, place = valid[best], int(np.flatnonzero(reached)[best])
+        edits = answers.edits if np.array_equal(nearest, rows[0][0]) else ()
         scores = {
             "status": "found",
             "success": True,
@@ -72,13 +82,37 @@ class Judge:
             "sparsity": int(changed.sum()),
             "features": int(changed.any(0).sum()),
             "segments": n_segments(changed),
-            "plausible": NAN if self.plausible is None else bool(self.plausible(nearest[None])[0]),
+            "confidence": measures.confidence(prediction[place : place + 1], target),
+            **self._measures(before, nearest, changed, edits, target),
+            **{name: bool(test(nearest[None])[0]) for name, test in self.detectors.items()},
             "allowed": NAN
             if self.features is None
             else allowed(before, np.atleast_2d(nearest), self.features, self.constraints),
             "diversity": diversity(valid),
         }
         return Result(row | scores, nearest)
+
+    def _measures(
+        self, before: Array, x: Array, changed: Array, edits: Sequence[Edit], target: Target
+    ) -> dict[str, float]:
+        """The measures of an answer `x`, which changed those cells ``(K, F)`` of `before` ``(K, D)``."""
+        features = Features.continuous(before.shape[1]) if self.features is None else self.features
+        after, units = np.atleast_2d(x), measures.noise_of(before, features)
+        rng = np.random.default_rng(0)
+        noisy = {
+            name: measures.survival(self._reached(target), x, units, share, rng, self.draws)
+            for name, share in measures.NOISE.items()
+        }
+        return {
+            "edits": measures.n_edits(edits, changed, features.names),
+            "contiguity": measures.contiguity(changed),
+            "roughness": measures.roughness(before, after, differs(before, after).any(0) & (units > 0)),
+            "dtw": measures.dtw(before, after),
+            **noisy,
+        }
+
+    def _reached(self, target: Target) -> Callable[[Array], Array]:
+        return lambda rows: target.reached(self.model.understood(rows))
 
 
 def allowed(before: Array, after: Array, features: Features, constraints: Sequence[Constraint] = ()) -> bool:

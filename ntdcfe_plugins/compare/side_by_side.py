@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm.auto import tqdm
 
-from ntdcfe import Constraint, Features, InvalidInputError, LocalOutlierDetector, Target
+from ntdcfe import Constraint, Features, InvalidInputError, Target
 from ntdcfe.model.predictor import Output
 from ntdcfe_plugins._shared.arguments import constraints_of
 from ntdcfe_plugins.compare.asking import Asker
 from ntdcfe_plugins.compare.calls import Call, calling, is_factory
 from ntdcfe_plugins.compare.comparison import NAN, Comparison, Cost, Result
 from ntdcfe_plugins.compare.counted import CountedModel
+from ntdcfe_plugins.compare.measures import DRAWS, detectors
 from ntdcfe_plugins.compare.scores import Judge, message
 
 Array = NDArray[Any]
@@ -35,6 +36,7 @@ def compare(
     max_seconds: float | None = 60.0,
     output: Output = "auto",
     classes: Sequence[Any] | Array | None = None,
+    draws: int = DRAWS,
     progress: bool = True,
 ) -> Comparison:
     """Ask every explainer about the same instances of the same model, and score all alike.
@@ -65,6 +67,9 @@ def compare(
         stopped at their next call to the model, and have no result.
     output, classes : optional
         The form of the model's answers, as for the engine.
+    draws : int
+        How many disturbed copies of each counterfactual the model is asked about to score its survival, for each of two
+        sizes of noise; 0 for none. They are not among the rows of a method.
     progress : bool
         Whether to show bars.
 
@@ -90,7 +95,7 @@ def compare(
         results(
             explainers, X, predict, target, reference, features=features, constraints=constraints,
             n_counterfactuals=n_counterfactuals, max_seconds=max_seconds, output=output, classes=classes,
-            progress=progress, fits=fits,
+            draws=draws, progress=progress, fits=fits,
         )
     )  # fmt: skip
     return Comparison(
@@ -116,6 +121,7 @@ def results(
     max_seconds: float | None = 60.0,
     output: Output = "auto",
     classes: Sequence[Any] | Array | None = None,
+    draws: int = DRAWS,
     progress: bool = True,
     fits: dict[str, Cost] | None = None,
 ) -> Iterator[Result]:
@@ -135,6 +141,8 @@ def results(
         raise InvalidInputError(f"the features describe {features.n_columns} columns, X has {X.shape[-1]}.")
     if isinstance(n_counterfactuals, bool) or not n_counterfactuals >= 1:
         raise InvalidInputError(f"n_counterfactuals must be at least 1, got {n_counterfactuals!r}.")
+    if isinstance(draws, bool) or not draws >= 0:
+        raise InvalidInputError(f"draws must be a whole number from 0, got {draws!r}.")
     X = X.astype(float)
     goal = Target.of(target)
     if goal.regression and output == "auto":
@@ -149,8 +157,9 @@ def results(
     if rules and features is None:
         features = Features.continuous(X.shape[-1])
     bound = [rule.bind(features) for rule in rules if features is not None]
-    plausible = None if reference is None else LocalOutlierDetector(np.asarray(reference))
-    asker, judge = Asker(X, model, goal, n_counterfactuals, max_seconds), Judge(model, features, bound, plausible)
+    tests = {} if reference is None else detectors(np.asarray(reference, dtype=float))
+    asker = Asker(X, model, goal, n_counterfactuals, max_seconds)
+    judge = Judge(model, features, bound, tests, draws)
     fits = {} if fits is None else fits
     with tqdm(total=len(explainers) * len(X), unit="explanation", disable=not progress) as bar:
         for name, explainer in explainers.items():

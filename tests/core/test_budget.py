@@ -39,10 +39,15 @@ def test_what_is_left_ends_with_the_rows_and_with_the_batches():
 
 
 def test_rows_are_set_aside_for_the_last_check():
-    some = budget(max_rows=1000)
+    some = budget(max_rows=1000, options=["nearest"])
     assert some.room(contradicted=False) == 1000 - 36
     assert some.room(contradicted=True) == 1000 - 72
     assert budget(max_rows=None).room(False) > 10**9
+
+
+def test_rows_are_set_aside_for_what_each_edit_does():
+    assert budget(max_rows=1000).room(contradicted=False) == 1000 - 36 - 50
+    assert budget(max_rows=1000, refine=False).room(contradicted=False) == 1000 - 36
 
 
 def test_more_rows_are_used_if_they_are_given():

@@ -55,7 +55,8 @@ def test_without_refinement_the_whole_budget_goes_into_episodes():
 def test_cells_that_do_not_depend_on_each_other_all_go_to_their_limits():
     x = np.random.default_rng(0).normal(-1, 1, size=(25, 12))
     window = np.ix_(range(5, 25), [0, 5, 11])
-    cf = NTDCFE(lambda X: (X[:, 5:, [0, 5, 11]] > 0).all((1, 2)), Features.continuous(12, scale=1.0)).explain(x, True)
+    features, settings = Features.continuous(12, scale=1.0), SearchSettings(options=["nearest"])
+    cf = NTDCFE(lambda X: (X[:, 5:, [0, 5, 11]] > 0).all((1, 2)), features, settings=settings).explain(x, True)
     least = np.maximum(0, -x[window]).sum()
     assert least <= cf.proximity <= 1.01 * least
 

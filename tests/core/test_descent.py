@@ -72,7 +72,7 @@ class Halve(Move):
 
 def test_a_move_of_ones_own_takes_part():
     Halve.proposed = 0
-    settings = SearchSettings(moves=[Halve])
+    settings = SearchSettings(moves=[Halve], options=["nearest"])
     descent = descent_of(base(), settings)
     assert any((states == base() / 2).all((1, 2)).any() for states in descent.propose(60))
     cf = NTDCFE(stumps, settings=settings).explain(series(20, 3), 1, max_rows=600)

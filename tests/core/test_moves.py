@@ -1,6 +1,6 @@
 import numpy as np
 
-from ntdcfe import NTDCFE, Continuous, Discrete, Features
+from ntdcfe import NTDCFE, Continuous, Discrete, Features, SearchSettings
 from ntdcfe.problem.problem import Problem
 from ntdcfe.search.refine.moves.exchange import Exchanges, ExchangeTuning, Groups
 
@@ -97,7 +97,8 @@ def test_votes_of_many_cells_are_won_where_they_are_cheap():
     """Each cell gives its vote above its own threshold; the cheapest ten are the optimum."""
     threshold = np.random.default_rng(0).uniform(0.05, 1.5, (12, 5))
     least = np.sort(threshold.ravel())[:10].sum()
-    cf = NTDCFE(lambda X: (threshold < X).sum((1, 2)) >= 10, Features.continuous(5, scale=1.0)).explain(
+    features, settings = Features.continuous(5, scale=1.0), SearchSettings(options=["nearest"])
+    cf = NTDCFE(lambda X: (threshold < X).sum((1, 2)) >= 10, features, settings=settings).explain(
         np.zeros((12, 5)), True
     )
     assert cf.status == "found"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import NTDCFE, AtMost, Causal, Features, InvalidInputError, SearchSettings, Target
-from ntdcfe_plugins.compare import CountedModel, Flat, compare
+from ntdcfe_plugins.compare import COLUMNS, GLOSSARY, CountedModel, Flat, compare, measures
 
 QUICK = SearchSettings(max_rows=500, batch_rows=25)
 X = np.full((2, 6, 3), -0.5)
@@ -130,6 +130,135 @@ def test_plausibility_only_with_reference_data():
     reference = np.random.default_rng(0).normal(size=(60, 6, 3))
     table = run({"near": lifted, "far": lambda x: x + 500}, reference=reference).table
     assert [row["plausible"] for row in table] == [True, True, False, False]
+    assert [row["plausible_forest"] for row in table] == [True, True, False, False]
+
+
+# -- measures ------------------------------------------------------------------------------
+
+
+def test_contiguity_counts_the_beginnings_of_changed_stretches():
+    row = one(lifted)  # steps 0, 3, 4 and 5 of 6: two stretches
+    assert row["contiguity"] == pytest.approx(1 - 2 / 6)
+    assert one(lambda x: x + 1)["contiguity"] == pytest.approx(1 - 1 / 6)
+
+
+def test_roughness_is_of_the_changed_channels_only():
+    x = np.zeros((1, 6, 3))
+    x[0, :, 0], x[0, :, 2] = [0, 1, 0, 1, 0, 1], [0, 9, 0, 9, 0, 9]
+    doubled = run({"it": lambda x: x * [2, 1, 1]}, X=x, predict=lambda r: r[:, 1, 0] > 1, target=True).table[0]
+    assert doubled["roughness"] == 2
+    straight = run({"it": lambda x: lifted(x)}, X=np.full((1, 6, 3), -0.5)).table[0]
+    assert np.isnan(straight["roughness"])
+
+
+def test_a_change_of_discrete_features_alone_makes_nothing_rougher():
+    features = Features.from_dict({"a": {}, "plan": {"values": [0, 1]}})
+    x = np.random.default_rng(0).normal(size=(1, 6, 2)) * [1, 0]
+    row = run({"it": lambda x: x + np.array([0, 1])}, x, lambda r: r[:, -1, 1] > 0, True, features=features).table[0]
+    assert row["roughness"] == 1
+    assert row["survival_5"] == 1  # discrete features are not disturbed
+
+
+def test_survival_is_the_share_of_noisy_copies_that_hold():
+    features = Features.continuous(3, scale=10.0)
+    edge = one(lambda x: np.where(np.arange(3) == 0, 1e-9, x), features=features)
+    assert 0.4 < edge["survival_1"] < 0.6
+    # The mean of two cells 0.14 above: 2 deviations at 1% of 10, 0.4 at 5%.
+    near = one(lambda x: np.where(np.arange(3) == 0, 0.14, x), features=features)
+    assert 0.93 < near["survival_1"] < 1
+    assert 0.55 < near["survival_5"] < 0.75
+    assert near == one(lambda x: np.where(np.arange(3) == 0, 0.14, x), features=features) | {
+        name: near[name] for name in ("seconds", "cpu_seconds")
+    }
+
+
+def test_noise_is_in_units_of_each_feature():
+    features = Features.from_dict(
+        {"a": {"scale": 5.0}, "b": {"bounds": (0, 8)}, "plan": {"values": [0, 1]}, "home": {"categories": ["x", "y"]}}
+    )
+    np.testing.assert_array_equal(measures.noise_of(np.zeros((4, 5)), features), [5, 2, 0, 0, 0])
+
+
+def test_no_draws_no_survival():
+    row = one(lifted, draws=0)
+    assert np.isnan([row["survival_1"], row["survival_5"]]).all()
+    with pytest.raises(InvalidInputError, match="draws"):
+        one(lifted, draws=-1)
+
+
+def test_a_model_that_refuses_disturbed_values_costs_only_the_survival():
+    def whole(rows):
+        if (rows != rows.round()).any():
+            raise ValueError("whole numbers only")
+        return rows[:, -1, 0] > 0
+
+    row = run({"it": lambda x: x + 2}, X=np.full((1, 6, 3), -1.0), predict=whole, target=True).table[0]
+    assert row["success"] is True
+    assert np.isnan(row["survival_1"])
+
+
+def test_large_series_are_disturbed_in_parts(monkeypatch):
+    asked = []
+    monkeypatch.setattr(measures, "_MOST_NUMBERS", 18 * 70)
+
+    def counting(rows):
+        asked.append(len(rows))
+        return predict(rows)
+
+    assert one(lifted, predict=counting)["survival_1"] == 1
+    assert asked[-3:] == [70, 70, 60]
+
+
+def test_confidence_is_the_probability_of_what_is_wanted():
+    p = predict(lifted(X[0])[None])[0, 1]
+    assert one(lifted)["confidence"] == pytest.approx(p)
+    assert one(lifted, target="other")["confidence"] == pytest.approx(p)
+    both = three(lifted(X[0])[None])[0, 1:].sum()
+    assert one(lifted, predict=three, target=[1, 2])["confidence"] == pytest.approx(both)
+    assert np.isnan(one(lifted, predict=lambda r: predict(r).argmax(1))["confidence"])
+    assert np.isnan(one(lifted, predict=lambda r: r[:, -1, 0], target=Target.interval(0, None))["confidence"])
+
+
+def test_dtw_follows_a_shift_in_time():
+    x = np.sin(np.arange(40) / 3)[:, None] * [1.0, -1.0]
+    late = np.concatenate([x[:1], x[:-1]])
+    assert measures.dtw(x, x) == 0
+    assert measures.dtw(x, late) < 0.25 * np.sqrt(((x - late) ** 2).sum())
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(7, 3)), rng.normal(size=(5, 3))
+    assert measures.dtw(a, b) == pytest.approx(by_the_book(a, b))
+
+
+def by_the_book(a, b):
+    """Dynamic time warping, cell by cell."""
+    least = np.full((len(a) + 1, len(b) + 1), np.inf)
+    least[0, 0] = 0
+    for i, u in enumerate(a):
+        for j, v in enumerate(b):
+            least[i + 1, j + 1] = ((u - v) ** 2).sum() + min(least[i, j], least[i, j + 1], least[i + 1, j])
+    return np.sqrt(least[-1, -1])
+
+
+def test_ours_tells_its_edits_and_others_do_not():
+    row = one(lambda predict: NTDCFE(predict, settings=QUICK))
+    own = NTDCFE(predict, settings=QUICK).explain(X[0], 1)
+    assert row["edits"] == len(own.edits) > 0
+    assert np.isnan(one(lifted)["edits"])
+    nearest = SearchSettings(max_rows=500, batch_rows=25, options=["nearest"])
+    assert np.isnan(one(lambda predict: NTDCFE(predict, settings=nearest))["edits"])
+
+
+def test_what_edits_do_not_speak_of_counts_by_its_runs():
+    own = NTDCFE(predict, settings=QUICK).explain(X[0], 1)
+    edit = own.edits[0]._replace(feature="feature 0", last_feature="feature 1")
+    changed = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 0, 1]], bool)
+    assert measures.n_edits([edit], changed, own.features.names) == 1 + 2
+
+
+def test_measures_of_series_do_not_apply_to_a_row_of_a_table():
+    row = run({"it": lambda x: x + 2}, np.full((1, 3), -1.0), lambda r: r[:, 0] > 0, True).table[0]
+    assert np.isnan([row[name] for name in ("contiguity", "roughness", "dtw")]).all()
+    assert row["survival_1"] == 1
 
 
 # -- counting ------------------------------------------------------------------------------
@@ -517,7 +646,7 @@ def test_csv_frame_and_markdown(comparison, tmp_path):
     assert r"lift \| it" in lines[3]
     assert "plausible" not in lines[0]  # nothing to say without reference data
     pytest.importorskip("pandas")
-    assert comparison.to_frame().shape == (6, 18)
+    assert comparison.to_frame().shape == (6, len(COLUMNS))
 
 
 def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
@@ -531,6 +660,8 @@ def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
     assert "&lt;i&gt;none&lt;/i&gt;" in page
     assert "<title>A &lt;title&gt;</title>" in page
     assert "Where there was none" in page
+    assert GLOSSARY["contiguity"] in page
+    assert GLOSSARY["plausible"] not in page  # no such column without reference data
     assert "ours" in comparison._repr_html_()
 
 

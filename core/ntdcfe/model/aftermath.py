@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.model.last_check import known
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edit_lists import NONE, EditLists
@@ -29,7 +30,7 @@ FURTHER = (1.05, 1.1, 1.25, 1.5)
 
 def aftermath(job: Job) -> Talk:
     """Leaves the contributions of the answer's edits in the job, and which of them do not hold further."""
-    answer = job.answer
+    answer = known(job)
     if answer is None or answer.edits is None or job.trust.contradicted or job.status != "found":
         return
     editor, lists = Editor(job.search.space), answer.edits

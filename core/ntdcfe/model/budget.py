@@ -126,7 +126,8 @@ class Budget:
     @property
     def _asks_after(self) -> bool:
         """Whether what the edits of the answer do is asked in the end."""
-        return bool(set(self.settings.options) - {"nearest"})
+        settings = self.settings
+        return settings.algorithm == "default" and settings.refine and bool(set(settings.options) - {"nearest"})
 
     def replan(self) -> None:
         """Something is found: if that took half of the batches, those that are left are as many as the rows left."""

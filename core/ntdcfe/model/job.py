@@ -6,16 +6,14 @@ does the rest.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Status
-from ntdcfe.errors import PredictorError, in_words
+from ntdcfe.errors import PredictorError, raised_while_searching
 from ntdcfe.model.aftermath import aftermath
 from ntdcfe.model.budget import Budget
 from ntdcfe.model.last_check import conclude, in_order, last_check
@@ -25,8 +23,7 @@ from ntdcfe.model.trust import Question, Talk, Trust, scored
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.target import Target
-from ntdcfe.search.base import Answer, Asks, Found, Search
-from ntdcfe.search.options import in_order as in_order_of
+from ntdcfe.search.base import Answer, Asks, Search
 
 Phase = Literal["look", "search", "check", "done"]
 
@@ -87,12 +84,6 @@ class Job:
         """Whether there is an answer."""
         return bool(self.answers)
 
-    @property
-    def answer(self) -> Found | None:
-        """What the search knows of the answer: its edits, and its draws under noise."""
-        known = in_order_of(self.search.found, self.search.settings.prefer) if self.answers else ()
-        return next((found for found in known if np.array_equal(found.state, self.answers[0])), None)
-
     def begin(self) -> None:
         """Ask the first question."""
         self._go(self._life())
@@ -136,12 +127,12 @@ class Job:
         try:
             conclude(self, in_order(self) if trusted else self.leading)
         except Exception as cause:  # whether they are plausible is for the user's function to say
-            self.cause = self.cause or _wrapped(cause)
+            self.cause = self.cause or raised_while_searching(cause)
         self._end()
 
     def fail(self, cause: Exception) -> None:
         """The model, or another of the user's functions, failed: keep what was found, and why it ended."""
-        self.cause = self.cause or (cause if isinstance(cause, PredictorError) else _wrapped(cause))
+        self.cause = self.cause or (cause if isinstance(cause, PredictorError) else raised_while_searching(cause))
         if self.phase != "check":
             return self.wind_up("model_failed")
         self.status = "model_failed"
@@ -153,7 +144,7 @@ class Job:
             with np.errstate(all="ignore"):
                 self.search.keep(states, Answer(reached, None))
         except Exception as cause:  # whether they are plausible is for the user's function to say
-            self.cause = self.cause or _wrapped(cause)
+            self.cause = self.cause or raised_while_searching(cause)
 
     def at_target(self, prediction: Prediction) -> None:
         """The original is as wanted already: nothing has to change."""
@@ -205,13 +196,3 @@ class Job:
 
     def _end(self) -> None:
         self.pending, self.phase = None, "done"
-
-
-def _wrapped(cause: Exception) -> PredictorError:
-    # The file and line tell whether a function of the user's or the search itself is at fault.
-    frames = traceback.extract_tb(cause.__traceback__)
-    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    name, text = type(cause).__name__, in_words(cause)
-    error = PredictorError(f"while searching, not in the model, {name} was raised{place}: {text}")
-    error.__cause__ = cause
-    return error

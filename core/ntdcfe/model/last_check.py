@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search import options
+from ntdcfe.search.base import Found
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -21,10 +22,18 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
     rest = search.pool.states if wanted == 1 else [*search.pool.diverse(wanted), *search.pool.states]
     states = list({state.tobytes(): state for state in [*found, *rest]}.values())
+    if found and wanted > 1:
+        states = options.different_first(states, search.space.original)
     plausible = search.problem.plausible
     if plausible is None or not states:
         return states
     return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+
+
+def known(job: Job) -> Found | None:
+    """What the search knows of the answer: its edits, and its draws under noise."""
+    found = options.in_order(job.search.found, job.search.settings.prefer) if job.answers else ()
+    return next((answer for answer in found if np.array_equal(answer.state, job.answers[0])), None)
 
 
 def last_check(job: Job) -> Talk:

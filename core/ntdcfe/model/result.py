@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.counterfactual import Counterfactual, Option
+from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.model.job import Job
+from ntdcfe.model.last_check import known
 from ntdcfe.model.threads import one_thread
 from ntdcfe.problem.edits import Edit, Editor
+from ntdcfe.problem.option import Option
 from ntdcfe.problem.prediction import outcome_of
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.survival import Survived
@@ -64,15 +66,15 @@ def _edits(problem: Problem, state: NDArray[Any], answer: Found | None) -> tuple
     return edits_in_words(editor, editor.from_states(state[None]) if lists is None else lists, state)
 
 
-def _survived(answer: Found, noise: float) -> Survived | None:
-    return Survived.of(answer.held, answer.draws, noise) if answer.draws else None
+def _survived(job: Job, answer: Found) -> Survived | None:
+    survival = job.search.settings.survival
+    return None if survival is None else Survived.of(answer.held, answer.draws, survival.noise)
 
 
 def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
     """Of each kind of answer, the best that held when it was asked again."""
-    problem, settings = job.search.problem, job.search.settings
+    problem = job.search.problem
     sure = {state.tobytes() for state in (*job.answers, *job.others)}
-    noise = 0.0 if settings.survival is None else settings.survival.noise
     options = {}
     for kind, answers in job.search.found.items():
         answer = next((a for a in answers if a.state.tobytes() in sure), None)
@@ -83,7 +85,7 @@ def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
                 edits=fields["edits"],
                 proximity=fields["proximity"],
                 sparsity=fields["sparsity"],
-                survival=_survived(answer, noise),
+                survival=_survived(job, answer),
                 text="\n".join(sentences(fields["changes"], fields["edits"], problem.features.names)),
             )
     return options
@@ -99,12 +101,12 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     """What a finished job amounts to, for the `original` as the user gave it."""
     search, budget, problem = job.search, job.budget, job.search.problem
     miss = None if job.answers else job.near_miss
-    answer = job.answer
+    answer = known(job)
     fields = described(problem, [*job.answers, *job.others], original, answer)
     if len(job.holds_to) == len(fields["edits"]):
         fields["edits"] = tuple(limited(e, f) for e, f in zip(fields["edits"], job.holds_to, strict=True))
-    if answer is not None and search.settings.survival is not None:
-        fields["survival"] = _survived(answer, search.settings.survival.noise)
+    if answer is not None:
+        fields["survival"] = _survived(job, answer)
     return Counterfactual(
         status=job.status,
         original=original,

@@ -75,7 +75,8 @@ def searching(job: Job) -> Talk:
                 asked = next(asks)
                 continue
             # Rounded, because the last bits of a probability depend on the size of the batch.
-            answer = Answer(reached, None if score is None else score.round(6))
+            labels = prediction.outcomes if score is None else None
+            answer = Answer(reached, None if score is None else score.round(6), labels)
             _note_miss(job, states, prediction, answer)
             # Rows beyond the budget were not asked: they count as not reached.
             asked = asks.send(answer.padded(len(asked)))

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 # The kind of an empty place.
 NONE = -1
+# What an edit counts more if it is of twice as many features (rule of thumb).
+MORE_FOR_TWICE = 0.5
 _COLUMNS = ("kind", "feature", "width", "first", "last")
 
 
@@ -93,6 +95,11 @@ class EditLists:
     def n_edits(self) -> NDArray[np.int64]:
         """How many edits each list has ``(n,)``."""
         return (self.kind != NONE).sum(1)
+
+    @property
+    def effort(self) -> NDArray[np.float64]:
+        """How many edits each list has to be counted as ``(n,)``: one of several features is more than one edit."""
+        return ((self.kind != NONE) * (1 + MORE_FOR_TWICE * np.log2(self.width))).sum(1)
 
     def widened(self, m: int) -> EditLists:
         """The same with at least m places."""

@@ -8,7 +8,6 @@ they do to one series.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +21,6 @@ from ntdcfe.problem.space import Space
 SHARE_OF_UNIT = 0.02
 # Ratios are whole percents.
 DECIMALS_OF_RATIOS = 2
-# How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
-# of thumb: bands of a spectrum, sensors of an array).
-BROAD, FEWEST_BROAD = 0.2, 8
 
 
 class Edit(NamedTuple):
@@ -53,11 +49,9 @@ class Editor:
     Parameters
     ----------
     space : Space
-    kinds : sequence of str, optional
-        The names of the kinds of edits that are drawn; all if not given.
     """
 
-    def __init__(self, space: Space, kinds: Sequence[str] | None = None) -> None:
+    def __init__(self, space: Space) -> None:
         self.space = space
         self.units = space.units
         self._values = np.ascontiguousarray(space.original.T)
@@ -70,13 +64,6 @@ class Editor:
         given = np.isfinite([getattr(feature, "limits", (0.0, 0.0)) for feature in space.features])
         self.low = np.where(given[:, 0], space.low, self.low)
         self.high = np.where(given[:, 1], space.high, self.high)
-        self._runs = _runs(space, self.decimals)
-        usable = [kind for kind in KINDS if space.n_steps > 1 or not kind.needs_steps]
-        usable = [kind for kind in usable if kinds is None or kind.name in kinds or space.n_steps == 1]
-        self._kinds = {
-            discrete: np.array([PLACE[kind.name] for kind in usable if kind.discrete == discrete])
-            for discrete in (False, True)
-        }
 
     def states(self, lists: EditLists) -> NDArray[Any]:
         """The series after each list ``(n, K, F)``, as the space allows it."""
@@ -157,58 +144,6 @@ class Editor:
         number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), edit, change)
         return edit.replaced(kind=kind, number=number)
 
-    def draw(
-        self,
-        n: int,
-        strength: float,
-        rng: np.random.Generator,
-        features: NDArray[np.int64] | None = None,
-        windows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
-    ) -> EditLists:
-        """n single edits, columns ``(n,)``, that change their feature by up to `strength` units."""
-        feature = rng.choice(self.features, n) if features is None else features
-        first, last = self.draw_windows(n, rng) if windows is None else windows
-        kind = self.draw_kinds(feature, rng)
-        change = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
-        edit = EditLists.of(kind, feature, np.ones(n), first, last, np.zeros(n))
-        drawn = self.of_kind(edit, kind, change)
-        for i in np.flatnonzero(self.space.discrete[feature]):
-            drawn.number[i] = rng.choice(self.space.choices[feature[i]])  # type: ignore[arg-type]
-        return self.widened(drawn, rng.random(n) < BROAD, rng)
-
-    def widened(self, edit: EditLists, rows: NDArray[np.bool_], rng: np.random.Generator) -> EditLists:
-        """Those of the single edits, columns ``(n,)``, as shifts of several neighbouring features of one scale."""
-        n = len(edit.kind)
-        start, size = self._runs[0][edit.feature], self._runs[1][edit.feature]
-        width = np.clip(np.ceil(size ** rng.uniform(0.3, 1.0, n)).astype(int), 1, size)
-        first = start + (rng.random(n) * (size - width + 1)).astype(int)
-        broad = rows & (size >= FEWEST_BROAD) & (width > 1)
-        change = np.where(np.abs(edit.number) > 0, self.changed_by(edit), 0.0) * rng.uniform(0.02, 1.0, n)
-        shift = self.of_kind(edit, np.full(n, PLACE["shift"]), change)
-        wide = shift.replaced(feature=first, width=width)
-        return EditLists.where(broad, wide, edit)
-
-    def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """A kind for each feature ``(n,)``."""
-        kind = np.full(len(feature), NONE)
-        for discrete, usable in self._kinds.items():
-            rows = np.flatnonzero(self.space.discrete[feature] == discrete)
-            chance = np.array([KINDS[i].chance for i in usable])
-            if len(rows):
-                kind[rows] = rng.choice(usable, len(rows), p=chance / chance.sum())
-        return kind
-
-    def draw_windows(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First and last steps ``(n,)``: half of any length, the others up to one or both ends of the series."""
-        steps, k = self.steps, len(self.steps)
-        length = np.clip(np.round(k ** rng.uniform(0.15, 1, n)).astype(int), 1, k)
-        first = (rng.random(n) * (k - length + 1)).astype(int)
-        last = first + length - 1
-        share, cut = rng.random(n), (rng.random(n) * k).astype(int)
-        first = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut, cut, 0 * cut], first)
-        last = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut + k - 1, 0 * cut + k - 1, cut], last)
-        return steps[first], steps[last]
-
     def rounded(self, lists: EditLists) -> EditLists:
         """The same with numbers that a person would write."""
         number = lists.number.copy()
@@ -270,18 +205,6 @@ class Editor:
                 rows = np.flatnonzero(kinds == which)
                 out[rows] = number(KINDS[which], self.window(edit.take(rows)), *(column[rows] for column in columns))
         return out
-
-
-def _runs(space: Space, decimals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each feature the first of its neighbours of one scale that may all be moved, and how many they are."""
-    free = space.movable.any(0) & ~space.discrete
-    start, size = np.arange(len(free)), np.ones(len(free), np.int64)
-    for i in range(1, len(free)):
-        alike = free[i] and free[i - 1] and decimals[i] == decimals[i - 1]
-        start[i] = start[i - 1] if alike else i
-    for first in np.unique(start):
-        size[start == first] = (start == first).sum()
-    return start, size
 
 
 def _written(limits: NDArray[Any], decimals: NDArray[np.int64], towards: Any) -> NDArray[Any]:

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.features import Features
 
-# A feature that is as smooth as a line may still get a bend of a quarter of its unit (rule of thumb).
-LEAST_ROUGHNESS = 0.25
+# What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
+LEAST_ROUGHNESS = 1.0
+# How many times as rough as before a feature may be at no cost (rule of thumb).
+FREE_ROUGHNESS = 1.25
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
@@ -120,7 +122,7 @@ class Objective:
                 cost = cost + self._of_term(term, x)
             return cost, sparsity
 
-    def cost_of_edits(self, x: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    def cost_of_edits(self, x: NDArray[Any], count: NDArray[Any]) -> NDArray[np.float64]:
         """What states ``(n, K, F)`` cost that come about by `count` ``(n,)`` edits: ``(n,)``.
 
         Prices of edits and of roughness are shares of the cost, so that they weigh the same in a series of ten cells
@@ -131,17 +133,18 @@ class Objective:
             return cost * (1 + self.price_of_roughness * self.roughness(x)) if self.price_of_roughness else cost
 
     def roughness(self, x: NDArray[Any]) -> NDArray[np.float64]:
-        """By how many times their own roughness the features of states ``(n, K, F)`` are rougher, in sum ``(n,)``.
+        """How often the roughness of a feature of states ``(n, K, F)`` has doubled, of the one where most ``(n,)``.
 
-        Roughness of a feature is the sum of its absolute second differences, in units.
+        Roughness is the sum of absolute second differences, in units; some more of it is free.
         """
-        if len(self.original) < 3:
-            return np.zeros(len(x))
-        # Few features of each state are changed: only those are looked at.
-        rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
-        before = _roughness(self.original.T)[features]
-        rougher = np.maximum(0.0, _roughness(x[rows, :, features]) - before)
-        return np.bincount(rows, rougher / (before + LEAST_ROUGHNESS * self._feature_units[features]), len(x))
+        doubled = np.zeros(len(x))
+        if len(self.original) >= 3:
+            # Few features of each state are changed: only those are looked at.
+            rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
+            least = LEAST_ROUGHNESS * self._feature_units[features]
+            before, after = _roughness(self.original.T)[features] + least, _roughness(x[rows, :, features]) + least
+            np.maximum.at(doubled, rows, np.log2(after / before / FREE_ROUGHNESS))
+        return doubled
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """What the cost of states ``(n, K, F)`` is made of: "distance" in units, "cells", and each term by its name."""

@@ -121,6 +121,8 @@ class Survived(NamedTuple):
 
     def __str__(self) -> str:
         off = f"if every value is off by {100 * self.noise:g}%"
+        if not self.draws:
+            return f"Whether it holds {off} was not tried: too few rows were left."
         if self.share >= 0.5:
             return f"Still holds in {100 * self.share:.0f}% of cases {off}."
         return f"Holds in no more than {100 * self.share:.0f}% of cases {off}: do not rely on it."

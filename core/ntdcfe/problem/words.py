@@ -58,6 +58,41 @@ def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str
     return told + ["; ".join(texts) for texts in by_feature.values()]
 
 
+def reservations(status: str, found: bool, confirmed: bool, widened: float, cause: Exception | None) -> list[str]:
+    """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
+    told = []
+    if status == "model_failed":
+        asked = "" if confirmed else " before this could be asked again"
+        told.append(f"the model failed{asked}: {cause}")
+    elif found and not confirmed:
+        told.append("not asked again often enough to be sure: the time or the rows gave out before")
+    if found and widened > 1:
+        told.append(f"nothing nearer was found: values were let go {widened:.3g} times as far as usual")
+    return told
+
+
+def reason(status: str, implausible: bool, cause: Exception | None) -> str:
+    """Why there is no counterfactual, and what to do."""
+    if implausible:
+        return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
+    return {
+        "not_found": "the search ended without one; loosen constraints or allow more features to change",
+        "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
+        "interrupted": "the search was interrupted",
+        "model_failed": f"the model failed: {cause}",
+    }[status]
+
+
+def doubts(found: bool, holds_alone: bool | None, unscored: int, rows: int) -> list[str]:
+    """What has to be said of the model: that it answers by the company of a row, or not at all for some."""
+    told = []
+    if found and holds_alone is False:
+        told.append("asked in a call of its own, the model says otherwise: it answers by what else is in the batch")
+    if unscored:
+        told.append(f"the model gave no answer for {unscored} of {rows} rows")
+    return told
+
+
 def outcome_in_words(outcome: Any) -> str:
     """A label, or a value with as many digits as a person reads."""
     return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
@@ -156,7 +191,8 @@ def _edit_in_words(
         name = f"each of {name} to {features.names[i + width - 1]!r}"
     if features[i].choices is not None:
         verb = "switch" if isinstance(features[i], OneHot) else "set"
-        return f"{verb} {name} to {features[i].describe(number)}{window}"
+        old = f" from {features[i].describe(original[first])}" if first == last else ""
+        return f"{verb} {name}{old} to {features[i].describe(number)}{window}"
     if len(original) == 1:
         verb = "raise" if number > original[0] else "lower"
         return f"{verb} {name} from {original[0]:.4g} to {number_in_words(number)}"

@@ -57,6 +57,8 @@ class Batch:
     settings : SearchSettings
         With what the call says in place of the explainer's.
     features : Features
+    references : array (R, K, F), optional
+        States that each search may start from.
     """
 
     def __init__(
@@ -66,12 +68,14 @@ class Batch:
         targets: Sequence[Target],
         settings: SearchSettings,
         features: Features,
+        references: NDArray[Any] | None = None,
     ) -> None:
         self.explainer = explainer
         self.X = X
         self.targets = targets
         self.settings = settings
         self.features = features
+        self.references = references
         self.static = X.ndim == 2
         predictor = Predictor(
             explainer.predict,
@@ -151,7 +155,7 @@ class Batch:
     def _workers(self, todo: Sequence[int], options: Mapping[str, Any]) -> Results:
         limit = self.settings.max_seconds
         until = None if limit is None else time.time() + limit
-        work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
+        work = _Work(self.explainer, self.settings, self.features, self.references, until, halt := Halt())
         # Threads share the number of BLAS threads; every process sets its own.
         with one_thread():
             try:
@@ -175,9 +179,12 @@ class Batch:
     def job(self, i: int) -> Job:
         """Instance `i`, not begun."""
         built = self._built.pop(i, None)
-        return built or job_of(
-            self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
-        )
+        if built is None:
+            built = job_of(
+                self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
+            )
+            built.search.references = self.references
+        return built
 
     def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
         """An instance that was not begun."""
@@ -204,13 +211,20 @@ class Batch:
                 f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)
             },
             "actionable_steps": columns["actionable_steps"],
+            **({} if self.references is None else {"batch_as_reference": True}),
             "constraints": [_named(rule) for rule in explainer.constraints],
             **{name: _named(getattr(explainer, name)) for name in ("plausible", "transition", "proximity")},
         }
 
 
-def batch_of(explainer: NTDCFE, X: NDArray[Any], targets: Sequence[Target], settings: SearchSettings) -> Batch:
-    """The instances of one call, checked."""
+def batch_of(
+    explainer: NTDCFE,
+    X: NDArray[Any],
+    targets: Sequence[Target],
+    settings: SearchSettings,
+    as_reference: bool = False,
+) -> Batch:
+    """The instances of one call, checked; with each other as starts if that is wanted."""
     X = _checked(X, explainer.missing)
     features = Features.continuous(X.shape[-1]) if explainer.features is None else explainer.features
     if features.n_columns != X.shape[-1]:
@@ -218,7 +232,9 @@ def batch_of(explainer: NTDCFE, X: NDArray[Any], targets: Sequence[Target], sett
     for target in targets:
         if explainer.classes is not None:
             target.check_classes(np.asarray(explainer.classes))
-    return Batch(explainer, X, targets, settings, features)
+    batch = Batch(explainer, X, targets, settings, features)
+    batch.references = batch.states if as_reference else None
+    return batch
 
 
 def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
@@ -251,6 +267,7 @@ class _Work:
     explainer: NTDCFE
     settings: SearchSettings
     features: Features
+    references: NDArray[Any] | None
     until: float | None
     halt: Halt
 
@@ -259,7 +276,7 @@ class _Work:
         if self.until is not None:
             settings = replace(settings, max_seconds=max(1e-9, self.until - time.time()))
         with one_thread(), self.halt:
-            batch = Batch(self.explainer, X, targets, settings, self.features)
+            batch = Batch(self.explainer, X, targets, settings, self.features, self.references)
             batch.driver.stop_requested = lambda: self.halt.requested
             batch.driver.interrupted = self.halt.requested
             late = self.until is not None and time.time() >= self.until

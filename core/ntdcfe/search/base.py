@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # A valid state that is not plausible counts as so many times as far: it is a start, and no answer. Where the test has
 # a score, a state that is further out of distribution counts up to so much more (rule of thumb).
 IMPLAUSIBLE, MORE_IMPLAUSIBLE = 4.0, 4.0
+# States that are kept of each label that the model said (rule of thumb).
+STATES_OF_A_LABEL = 4
 # How many of one batch enter the pool: the next batch will have better ones (rule of thumb).
 MOST_OF_A_BATCH = 8
 
@@ -41,6 +43,7 @@ class Answer(NamedTuple):
 
     reached: NDArray[np.bool_]
     score: NDArray[np.float64] | None
+    labels: NDArray[Any] | None = None
 
     def padded(self, n: int) -> Answer:
         """The same about n states: those that follow were not reached."""
@@ -113,11 +116,17 @@ class Search:
     history: list[Update] = field(default_factory=list)
     found: dict[str, list[Found]] = field(default_factory=dict)
     """Answers by the name of their kind, the best first."""
+    references: NDArray[Any] | None = None
+    """States ``(R, K, F)`` that the search may start from: the user's other series."""
+    seen: dict[Any, list[NDArray[Any]]] = field(default_factory=dict)
+    """While nothing is found: a few states of each label that the model said."""
     ceiling: float = 1.0
     """The share of the budget that the present phase may use up."""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
+        # A generator of its own, so that what is kept of labels does not reach the other draws.
+        self.novelty_rng = np.random.default_rng([self.seed, 3])
 
     @cached_property
     def generator(self) -> torch.Generator:
@@ -168,9 +177,20 @@ class Search:
         answer = yield states
         return self.keep(states, answer)
 
+    def _note_labels(self, states: NDArray[Any], labels: NDArray[Any]) -> None:
+        """Keep a few states ``(n, K, F)`` of each label ``(n,)``; later ones take the places of earlier ones."""
+        for label, first in zip(*np.unique(labels, return_index=True), strict=True):
+            kept = self.seen.setdefault(label.item() if isinstance(label, np.generic) else label, [])
+            if len(kept) < STATES_OF_A_LABEL:
+                kept.append(states[first].copy())
+            else:
+                kept[self.novelty_rng.integers(STATES_OF_A_LABEL)] = states[first].copy()
+
     def keep(self, states: NDArray[Any], answer: Answer) -> Outcome:
         """Take those states ``(n, K, F)`` that reached the target into the pool; implausible ones are costly."""
         reached = answer.reached.copy()
+        if answer.labels is not None and not len(self.pool):
+            self._note_labels(states, answer.labels)
         cost, sparsity = self.objective.cost_and_sparsity(states)
         cost[reached] *= self.strangeness(states[reached])
         if reached.any():

@@ -9,6 +9,7 @@ import numpy as np
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Asks, Search
+from ntdcfe.search.novelty import explore
 from ntdcfe.search.starts import Best, many_at_once
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Episodes:
             strength *= tuning.growth
             if self.free:
                 best = yield from many_at_once(search, strength, best)
+                yield from explore(search)
             if failures % tuning.rounds_before_widening == 0:
                 search.space.limits.widen(tuning.widening)
 

@@ -63,7 +63,7 @@ def exact_answers(search: Search) -> dict[str, list[Found]]:
     editor, found = Editor(search.space), {}
     if "simplest" in search.settings.options:
         lists = editor.from_states(np.array(states))
-        cost = search.objective.cost_of_edits(np.array(states), lists.n_edits)
+        cost = search.objective.cost_of_edits(np.array(states), lists.effort)
         exact = (editor.states(lists) == np.array(states)).all((1, 2))
         order = [i for i in np.argsort(cost, kind="stable") if exact[i]]
         found["simplest"] = [Found(states[i], lists.take(slice(i, i + 1)).packed()) for i in order]

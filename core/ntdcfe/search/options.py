@@ -51,6 +51,21 @@ def in_order(found: dict[str, list[Found]], prefer: str) -> Iterable[Found]:
         yield from found.get(kind, [])
 
 
+def different_first(states: list[NDArray[Any]], original: NDArray[Any]) -> list[NDArray[Any]]:
+    """States ``(K, F)`` in their order, but last those that change all features that an earlier one changes."""
+    first: list[NDArray[Any]] = []
+    last: list[NDArray[Any]] = []
+    sets: list[set[int]] = []
+    for state in states:
+        changed = set(np.flatnonzero((state != original).any(0)).tolist())
+        if any(other <= changed for other in sets):
+            last.append(state)
+        else:
+            first.append(state)
+            sets.append(changed)
+    return first + last
+
+
 def first_holds(search: Search, answers: list[Found]) -> bool:
     """Whether the first of the answers held often enough; of no answer, no; without a test, yes."""
     survival = search.settings.survival

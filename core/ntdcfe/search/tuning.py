@@ -8,6 +8,7 @@ from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.default import PhaseTuning
 from ntdcfe.search.edits.tuning import ProposalTuning, TestTuning, WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
+from ntdcfe.search.novelty import NoveltyTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
 from ntdcfe.search.refine.moves.rebuild import RebuildTuning
@@ -28,6 +29,7 @@ class SearchTuning:
     walk: WalkTuning = field(default_factory=WalkTuning)
     proposals: ProposalTuning = field(default_factory=ProposalTuning)
     tests: TestTuning = field(default_factory=TestTuning)
+    novelty: NoveltyTuning = field(default_factory=NoveltyTuning)
     tables: TableTuning = field(default_factory=TableTuning)
     refine: RefineTuning = field(default_factory=RefineTuning)
     descent: DescentTuning = field(default_factory=DescentTuning)

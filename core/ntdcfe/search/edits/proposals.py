@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.problem.edits import Editor
+from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.moves import EDIT_MOVES
 from ntdcfe.search.edits.tested import Tested
 from ntdcfe.search.edits.tuning import ProposalTuning
@@ -44,7 +44,7 @@ class Proposals:
 
     Parameters
     ----------
-    editor : Editor
+    editor : Drawer
     price : callable
         ``(lists) -> Priced``.
     tuning : ProposalTuning
@@ -52,7 +52,7 @@ class Proposals:
     """
 
     def __init__(
-        self, editor: Editor, price: Callable[[EditLists], Priced], tuning: ProposalTuning, rng: np.random.Generator
+        self, editor: Drawer, price: Callable[[EditLists], Priced], tuning: ProposalTuning, rng: np.random.Generator
     ) -> None:
         self.editor = editor
         self.price = price

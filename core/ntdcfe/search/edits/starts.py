@@ -5,21 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.problem.edits import Editor
+from ntdcfe.search.edits.draws import Drawer
 
 
-def random_lists(editor: Editor, n: int, most: int, strength: float, rng: np.random.Generator) -> EditLists:
-    """n lists of one to `most` random edits of up to `strength` units."""
+def random_lists(
+    editor: Drawer,
+    n: int,
+    most: int,
+    strength: float,
+    rng: np.random.Generator,
+    features: NDArray[np.int64] | None = None,
+) -> EditLists:
+    """n lists of one to `most` random edits of up to `strength` units, of some features if they are given."""
     lists, count = EditLists.empty(n, most), rng.integers(1, most + 1, n)
     for place in range(most):
-        lists.put(count > place, np.full(n, place), editor.draw(n, strength, rng))
+        chosen = None if features is None else rng.choice(features, n)
+        lists.put(count > place, np.full(n, place), editor.draw(n, strength, rng, chosen))
     return lists
 
 
 def bold_lists(
-    editor: Editor, known: EditLists, n: int, most: int, strength: float, rng: np.random.Generator
+    editor: Drawer, known: EditLists, n: int, most: int, strength: float, rng: np.random.Generator
 ) -> EditLists:
     """n lists of up to `most` of the edits of known ones, in long windows and much stronger: directions are known."""
     steps = editor.steps
@@ -38,7 +47,7 @@ def bold_lists(
     return lists.packed()
 
 
-def strengthened(editor: Editor, lists: EditLists, ratio: Any) -> EditLists:
+def strengthened(editor: Drawer, lists: EditLists, ratio: Any) -> EditLists:
     """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
     lists, n = lists.copy(), len(lists)
     for place in range(lists.kind.shape[1]):
@@ -48,7 +57,7 @@ def strengthened(editor: Editor, lists: EditLists, ratio: Any) -> EditLists:
     return lists
 
 
-def grown(editor: Editor, lists: EditLists, rng: np.random.Generator) -> EditLists:
+def grown(editor: Drawer, lists: EditLists, rng: np.random.Generator) -> EditLists:
     """Stronger edits in longer windows."""
     steps, n = editor.steps, len(lists)
     lists = strengthened(editor, lists, rng.uniform(1.0, 2.5, n))

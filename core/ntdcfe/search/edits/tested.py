@@ -13,7 +13,7 @@ from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.tuning import TestTuning
 
 
-@dataclass
+@dataclass(eq=False)
 class Tested:
     """One list of edits ``(1, m)``, its state ``(K, F)``, its cost, and how it did in its draws."""
 
@@ -42,14 +42,18 @@ class Tests:
     tuning : TestTuning
     at_least : float
         The share of draws that has to hold; 1 without noise.
+    minimal : bool
+        Whether lists that edit more features than a cheaper one, and all of its, are of no use.
     """
 
-    def __init__(self, tuning: TestTuning, at_least: float) -> None:
+    def __init__(self, tuning: TestTuning, at_least: float, minimal: bool = False) -> None:
         self.tuning = tuning
+        self.minimal = minimal
         self.at_least = at_least
         self.stages = tuning.stages if at_least < 1 else (1,)
         self.waiting: list[Tested] = []
         self.passed: list[Tested] = []
+        self._proven: dict[frozenset[int], Tested] = {}
         self.boldness = 0.5
         """Which of the waiting lists is tested next, as a share of them by cost: 0 for the cheapest."""
 
@@ -94,21 +98,31 @@ class Tests:
     def bases(self) -> list[Tested]:
         """The lists to build upon, the cheapest first: those that passed, and those that held in a first stage."""
         begun = [t for t in self.waiting if t.draws >= self.stages[0] and t.held == t.draws]
-        return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set)
+        return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set, self.minimal)
 
-    def sort(self) -> None:
-        """Keep the cheapest that passed, few of each set of features, and none that fell behind in later draws."""
+    def sort(self) -> list[Tested]:
+        """Keep the cheapest that passed, few of each set of features; return those that fell behind in later draws."""
         least = self.at_least - self.tuning.hold
-        held = [tested for tested in self.passed if tested.held >= least * tested.draws]
-        self.passed = cheapest(held, self.tuning.elites, self.tuning.of_a_set)
+        known = list({id(tested): tested for tested in [*self.passed, *self._proven.values()]}.values())
+        held = [tested for tested in known if tested.held >= least * tested.draws]
+        fallen = [tested for tested in self.passed if tested.held < least * tested.draws]
+        # Cheaper lists that have passed by luck must not push out one that has held often.
+        proven = [tested for tested in held if tested.draws >= self.tuning.proven]
+        self._proven = {t.features: t for t in cheapest(proven, len(proven), 1)}
+        self.passed = cheapest(held, self.tuning.elites, self.tuning.of_a_set, self.minimal)
+        return fallen
 
 
-def cheapest(lists: Iterable[Tested], n: int, of_a_set: int) -> list[Tested]:
-    """The n cheapest lists, of which no more than so many edit the same set of features."""
+def cheapest(lists: Iterable[Tested], n: int, of_a_set: int, minimal: bool = False) -> list[Tested]:
+    """The n cheapest lists, of which no more than so many edit the same set of features.
+
+    Where sets are to be `minimal`, none that edits all features of a cheaper one and more.
+    """
     sets: dict[frozenset[int], int] = {}
     kept: list[Tested] = []
     for tested in sorted(lists, key=lambda tested: tested.cost):
         sets[tested.features] = sets.get(tested.features, 0) + 1
-        if sets[tested.features] <= of_a_set and len(kept) < n:
+        needless = minimal and any(other.features < tested.features for other in kept)
+        if sets[tested.features] <= of_a_set and len(kept) < n and not needless:
             kept.append(tested)
     return kept

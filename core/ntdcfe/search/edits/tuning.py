@@ -22,15 +22,18 @@ class TestTuning:
         Lists that wait for a test.
     elites, of_a_set : int
         Lists that have passed and are built upon, and those among them that change the same features.
+    proven : int
+        Draws after which a list is kept for its set of features, whatever passes after it and costs less.
     hold : float
         What an elite that is drawn again must keep, beside what the test asks.
     """
 
-    factor: float = 2.5
+    factor: float = 2.8
     stages: tuple[int, ...] = (5, 15)
     kept: int = 200
     elites: int = 6
     of_a_set: int = 2
+    proven: int = 27
     hold: float = 0.02
 
     __repr__ = typed_back
@@ -83,6 +86,8 @@ class WalkTuning:
         Few edits of the known ones, much stronger: at most so many in a list, and how many batches of such lists.
     strengths : tuple of float
         By what the edits of the starts are multiplied: stronger ones are surer to hold.
+    instead : tuple of float
+        By what the edits are stronger that take the place of those that held in a test and not in later draws.
     sturdier : tuple of float
         By what the edits of the sturdiest answer may be stronger than those of the simplest.
     sturdy_factor, sturdy_draws : float, int
@@ -101,6 +106,7 @@ class WalkTuning:
     most_bold: int = 10
     bold_batches: int = 2
     strengths: tuple[float, ...] = (0.1, 0.2, 0.35, 0.6, 1.0, 1.6)
+    instead: tuple[float, ...] = (1.02, 1.05, 1.1)
     sturdier: tuple[float, ...] = (1.0, 1.1, 1.25, 1.5, 2.0)
     sturdy_factor: float = 5.0
     sturdy_draws: int = 20

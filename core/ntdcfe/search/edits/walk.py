@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
+from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
 from ntdcfe.search.edits.starts import bold_lists, grown, random_lists, strengthened
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
@@ -37,13 +37,13 @@ class Walk:
         # A generator of its own, so that the search for the nearest asks the same with and without a walk.
         self.rng = np.random.default_rng([search.seed, 1])
         self.to_end = settings.shape == "to_end"
-        self.editor = Editor(search.space, ("shift", "set") if self.to_end else None)
+        self.editor = Drawer(search.space, ("shift", "set") if self.to_end else None)
         self.survival = settings.survival or Survival(noise=0.0, at_least=1.0)
         self.noise = Noise(self.survival, search.space, self.rng)
         tests, n = settings.tuning.tests, settings.n_counterfactuals
         if n > 1:  # several answers are to differ in what they change
-            tests = replace(tests, elites=max(tests.elites, 2 * n), of_a_set=1)
-        self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0)
+            tests = replace(tests, elites=max(tests.elites, 4 * n))
+        self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0, minimal=n > 1)
         self.factor = tests.factor
         self.proposals = Proposals(self.editor, self.price, settings.tuning.proposals, self.rng)
         self._found: list[Tested] = []
@@ -57,8 +57,11 @@ class Walk:
 
     def simplest(self) -> list[Found]:
         """The lists that passed, the cheapest first; else those that held most often."""
-        rest = sorted(self.tests.waiting, key=lambda t: (-t.held / t.draws, t.cost))
-        return [Found(t.state, t.edits) for t in [*self.tests.passed, *rest[: 1 if self.tests.passed else 3]]]
+        passed, rest = self.tests.passed, sorted(self.tests.waiting, key=lambda t: (-t.held / t.draws, t.cost))
+        if self.search.settings.n_counterfactuals > 1:
+            first = cheapest(passed, len(passed), 1)
+            passed = [*first, *(t for t in passed if t not in first)]
+        return [Found(t.state, t.edits) for t in [*passed, *rest[: 1 if passed else 3]]]
 
     def sturdiest(self) -> Generator[NDArray[Any], Answer, list[Found]]:
         """Lists that withstand much more noise, the cheapest first: those that passed, and stronger ones."""
@@ -86,7 +89,7 @@ class Walk:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists)
         states = self.editor.states(lists)
-        cost = self.search.objective.cost_of_edits(states, lists.n_edits)
+        cost = self.search.objective.cost_of_edits(states, lists.effort)
         cost[self.editor.capped(lists)] = np.inf
         return Priced(lists, states, cost)
 
@@ -105,24 +108,43 @@ class Walk:
             self.tests.waiting.append(Tested(float(cost[i]), edits, priced.states[row].copy(), 1, 1))
 
     def _start(self) -> Asks:
-        """Edits like the changes of states that are valid, stronger ones, and random edits."""
+        """Edits like the changes of states that are valid; in a series stronger ones, and random edits, too."""
         pool, tuning, n, editor = self.search.pool, self.tuning, self.search.budget.batch_size, self.editor
         entries = [entry.state for entry in pool.niches()] + pool.states
         known = list({state.tobytes(): state for state in entries}.values())[: tuning.starts]
-        parts = [random_lists(editor, n, most, tuning.strength, self.rng) for most in (1, tuning.most_random)]
+        parts = []
         if known:
             like = editor.from_states(np.array(known))
-            parts = [strengthened(editor, like, ratio) for ratio in tuning.strengths] + parts
-            parts.append(
-                bold_lists(editor, like, tuning.bold_batches * n, tuning.most_bold, tuning.strength, self.rng)
-            )
-        priced = self.price(EditLists.concatenate(parts))
-        priced = priced.take(np.flatnonzero(np.isfinite(priced.cost)))
-        for start in range(0, len(priced.cost), n):
-            some = priced.take(slice(start, start + n))
+            parts = [strengthened(editor, like, ratio) for ratio in tuning.strengths]
+        if self.search.space.n_steps > 1:
+            parts += [random_lists(editor, n, most, tuning.strength, self.rng) for most in (1, tuning.most_random)]
+            if known:
+                bold = bold_lists(editor, like, tuning.bold_batches * n, tuning.most_bold, tuning.strength, self.rng)
+                parts.append(bold)
+        yield from self._try(EditLists.concatenate(parts))
+        if self.search.settings.n_counterfactuals > 1:
+            yield from self._try_others()
+        self._found = sorted(self.tests.waiting, key=lambda tested: tested.cost)
+
+    def _try(self, lists: EditLists) -> Asks:
+        """Ask about lists once each, the cheapest first; those that reach the target wait for a test."""
+        n, priced = self.search.budget.batch_size, self.price(lists)
+        order = np.argsort(priced.cost, kind="stable")
+        order = order[np.isfinite(priced.cost[order])]
+        for start in range(0, len(order), n):
+            if start and not self.search.left():
+                return
+            some = priced.take(order[start : start + n])
             reached = yield from self._ask(self.noise.added(some.states, self.factor))
             self._wait(some, reached)
-        self._found = sorted(self.tests.waiting, key=lambda tested: tested.cost)
+
+    def _try_others(self) -> Asks:
+        """Random edits of features that do not reach the target alone: other answers are among them."""
+        alone = {next(iter(t.features)) for t in self.tests.waiting if len(t.features) == 1}
+        others = np.setdiff1d(self.editor.features, list(alone))
+        if len(others):
+            n, tuning = 2 * self.search.budget.batch_size, self.tuning
+            yield from self._try(random_lists(self.editor, n, tuning.most_random, tuning.strength, self.rng, others))
 
     def _come_down(self) -> Asks:
         """Take what reached the target once for granted, as long as that makes the best much cheaper.
@@ -166,7 +188,13 @@ class Walk:
             tests.judge(t)
         self._wait(made.priced, reached[ends[-1] :])
         self.proposals.learn(made.moves, made.gain * reached[ends[-1] :] if len(made.moves) else made.gain)
-        tests.sort()
+        if fallen := tests.sort():
+            # In place of a list that fell behind, stronger ones wait for a test.
+            base = EditLists.concatenate([t.edits for t in fallen])
+            stronger = self.price(
+                EditLists.concatenate([strengthened(self.editor, base, ratio) for ratio in self.tuning.instead])
+            )
+            self._wait(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:
         """Up to n lists that cost less than those that they come from; stronger ones while none has passed."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.problem.edits import Editor
+from ntdcfe.search.edits.draws import Drawer
 
 
 class EditMove(ABC):
@@ -17,13 +17,13 @@ class EditMove(ABC):
 
     Parameters
     ----------
-    editor : Editor
+    editor : Drawer
     """
 
     #: How often it is tried at first, beside the others.
     chance: ClassVar[float] = 0.06
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Drawer) -> None:
         self.editor = editor
 
     @abstractmethod

@@ -8,18 +8,25 @@ from numpy.typing import NDArray
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
 
-# Units that the other feature is moved by at most (rule of thumb).
+# Units that the other feature is moved by at most, where the size is drawn (rule of thumb).
 STRENGTH = 3.0
 
 
 class SwapFeature(EditMove):
-    """The window stays; feature, kind and number are drawn."""
+    """The window stays, half of the time the size in units, too; else feature, kind and number are drawn."""
+
+    chance = 0.08
 
     def propose(
         self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
     ) -> EditLists:
         """An edit of another feature."""
-        edit = lists.at(place)
-        drawn = self.editor.draw(len(place), STRENGTH, rng, windows=(edit.first, edit.last))
-        lists.put(np.ones(len(place), bool), place, drawn)
+        n, editor, edit = len(place), self.editor, lists.at(place)
+        drawn = editor.draw(n, STRENGTH, rng, windows=(edit.first, edit.last))
+        numbers = ~(editor.space.discrete[edit.feature] | editor.space.discrete[drawn.feature]) & (drawn.width == 1)
+        size = np.abs(editor.changed_by(edit)) / editor.units[edit.feature] * editor.units[drawn.feature]
+        change = np.minimum(size, STRENGTH * editor.units[drawn.feature]) * rng.uniform(0.5, 1.1, n)
+        alike = editor.of_kind(drawn, drawn.kind, change * rng.choice([-1.0, 1.0], n))
+        as_large = numbers & (rng.random(n) < 0.5) & (edit.kind >= 0)
+        lists.put(np.ones(n, bool), place, EditLists.where(as_large, alike, drawn))
         return lists

@@ -12,7 +12,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sktime.datasets import load_basic_motions
 
 from ntdcfe import NTDCFE, Features
-from ntdcfe_plugins.plot import plot_counterfactual
 
 matplotlib.use("Agg")  # draws into a file, also where there is no screen
 CHANNELS = ["accel x", "accel y", "accel z", "gyro x", "gyro y", "gyro z"]
@@ -41,17 +40,9 @@ explainer = NTDCFE(predict, Features.continuous(6, names=CHANNELS), seed=0)
 cf = explainer.explain(x, target="standing", progress=True)
 
 print(f"\n{cf}\n")
-for name, value in [
-    ("success", cf.found),
-    ("the model says of it", predict(cf.x[None])[0]),
-    ("proximity (L1)", f"{cf.proximity:.2f}"),
-    ("sparsity (changed cells)", f"{cf.sparsity} of {x.size}"),
-    ("rows sent to the model", cf.rows),
-    ("calls to the model", cf.calls),
-    ("seconds", f"{cf.seconds:.1f}"),
-]:
-    print(f"{name:26} {value}")
+print(f"Asked about the series with these changes, the model says: {predict(cf.x[None])[0]}")
 
 picture = Path("quickstart.png")
-plot_counterfactual(cf, "What would have to change for 'walking' to be 'standing'?").savefig(picture, dpi=130)
-print(f"\nPicture saved to {picture}")
+cf.plot(title="What would have to change for 'walking' to be 'standing'?").savefig(picture, dpi=130)
+page = cf.report("quickstart.html", explainer=explainer, command="python examples/quickstart.py")
+print(f"Picture saved to {picture}, a page to hand on to {page}")

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ntdcfe import Counterfactual
+from ntdcfe import Counterfactual, Survived
+from ntdcfe_plugins._shared.answer import answers_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ntdcfe_plugins.compare import Comparison
 
-# A notebook shows this many changes; the rest are counted.
-MOST_CHANGES = 20
+# A cell of a table has no more letters than this of what an option changes.
+MOST_LETTERS = 220
+# Characters that HTML has no place for: controls, and halves of pairs.
+CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufffe\\uffff]")
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1250px; margin: 2rem auto; padding: 0 1rem; }
@@ -32,7 +38,7 @@ img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width
 
 
 def counterfactual_html(cf: Counterfactual) -> str:
-    """A counterfactual as an HTML fragment: its changes and its costs.
+    """A counterfactual as an HTML fragment: its text, its picture, and its options as a table.
 
     Parameters
     ----------
@@ -42,33 +48,64 @@ def counterfactual_html(cf: Counterfactual) -> str:
     -------
     str
     """
-    if cf.x is None or cf.status == "already_target":
-        return f"<div><b>{escape(str(cf))}</b></div>"
-    static = cf.x.ndim == 1
-    rows = [[change.feature, _steps(change.first_step, change.last_step), change.text] for change in cf.changes]
-    header = ["feature", "steps", "change"]
-    if static:
-        header, rows = ["feature", "change"], [[name, text] for name, _, text in rows]
-    more = f"<p>and {len(rows) - MOST_CHANGES} more changes</p>" if len(rows) > MOST_CHANGES else ""
-    cost = (
-        f"{cf.sparsity} {'features' if static else 'cells'} changed, proximity {cf.proximity:.4g}; "
-        f"{cf.rows} rows in {cf.calls} calls to the model, {cf.seconds:.1f} s"
-    )
-    return (
-        f"<div><b>The model says {escape(_show(cf.present))}. For {escape(_show(cf.prediction))} instead:</b>"
-        f"{table_html(header, rows[:MOST_CHANGES])}{more}<p>{escape(cost)}</p></div>"
-    )
+    parts = [text_html(str(cf))]
+    if cf.found and cf.status != "already_target":
+        parts.append(picture_html(cf))
+        if len(cf.options) > 1:
+            parts.append(options_html(cf))
+    return f"<div>{''.join(parts)}</div>"
+
+
+def text_html(text: str) -> str:
+    """The text of a counterfactual: its first line in bold, its sentences as a list, the rest as lines."""
+    head, *lines = text.split("\n")
+    parts = [f"<b>{escaped(head)}</b>"]
+    for listed, group in groupby(lines, lambda line: line.startswith("  - ")):
+        if listed:
+            parts.append(f"<ul>{''.join(f'<li>{escaped(line[4:])}</li>' for line in group)}</ul>")
+        else:
+            parts += [f"<div>{escaped(line.strip())}</div>" for line in group]
+    return f"<div style='max-height:30em;overflow:auto;overflow-wrap:anywhere'>{''.join(parts)}</div>"
+
+
+def picture_html(cf: Counterfactual, units: Mapping[str, str] | None = None) -> str:
+    """Its picture; nothing where matplotlib is missing."""
+    from ntdcfe_plugins.plot import plot_counterfactual
+
+    try:
+        return _picture(plot_counterfactual(cf, units=units, words=False), "before and after, change by change")
+    except ImportError:  # the text says all of it
+        return ""
+
+
+def options_html(cf: Counterfactual) -> str:
+    """The options of a search as a table: what each changes, how far it is, and how it does under noise."""
+    rows = []
+    for name, answer in answers_of(cf).items():
+        shown = name + " (shown above)" * answer.same_as(cf)
+        told = textwrap.shorten("; ".join(answer.sentences()), MOST_LETTERS, placeholder=" …")
+        rows.append([shown, told, len(answer.edits) or "", answer.sparsity, answer.proximity, held(answer.survival)])
+    cells = "features" if cf.original.ndim == 1 else "cells"
+    return table_html(["option", "what changes", "edits", f"changed {cells}", "proximity", "still holds"], rows)
+
+
+def held(survival: Survived | None) -> str:
+    """How an answer did under noise, in a cell of a table."""
+    if survival is None or not survival.draws:
+        return "not asked"
+    return f"{100 * survival.share:.0f}% (values off by {100 * survival.noise:g}%)"
+
+
+def escaped(text: Any) -> str:
+    """Text from outside, made safe; characters that no page may have are replaced."""
+    return escape(CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)))
 
 
 def table_html(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """An HTML table of escaped cells."""
-    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_show(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{escaped(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{escaped(_show(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _steps(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first} to {last}"
 
 
 def number(value: Any) -> str:

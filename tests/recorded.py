@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_info
 
 from ntdcfe import (
     NTDCFE,
@@ -338,9 +339,15 @@ def nothing_to_change() -> Any:
 
 
 def platform() -> str:
-    """What the last bits depend on."""
+    """What the last bits depend on: versions, and which of the processor's instructions torch and numpy's BLAS take."""
     capability = torch.backends.cpu.get_cpu_capability()
-    return f"numpy {np.__version__}, torch {torch.__version__}, {capability}"
+    np.ones((2, 2)) @ np.ones((2, 2))
+    blas = sorted({
+        f"{library['internal_api']} {library.get('architecture', '')}".strip()
+        for library in threadpool_info()
+        if library["user_api"] == "blas" and "numpy" in library["filepath"]
+    })  # fmt: skip
+    return f"numpy {np.__version__}, torch {torch.__version__}, {capability}, {', '.join(blas)}"
 
 
 def outcome(results: Counterfactual | list[Counterfactual]) -> dict[str, str]:

@@ -7,26 +7,16 @@ from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import PredictorError
-from ntdcfe.problem.codec import (
-    plain,
-    plain_array,
-    plain_difference,
-    plain_features,
-    undifference,
-    unplain,
-    unplain_array,
-    unplain_features,
-)
+from ntdcfe.problem.alike import alike
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.option import Option
+from ntdcfe.problem.saved import as_plain, from_plain
 from ntdcfe.problem.survival import Survived
-from ntdcfe.problem.words import Change, changes, outcome_in_words, reservations, sentences
+from ntdcfe.problem.words import Change, outcome_in_words, reservations, sentences
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
 
@@ -47,7 +37,7 @@ class Update(NamedTuple):
     best_proximity: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Counterfactual:
     """What would have to change for the model to decide differently.
 
@@ -95,17 +85,22 @@ class Counterfactual:
     near_miss_prediction : label or value
         The model's outcome for `near_miss`, None if there is none.
     rows : int
-        Rows that the model answered.
+        Rows that the model saw, those of failed calls and of retries included.
     calls : int
         Calls to the model that this instance took part in, failed ones included.
     failures : int
         Calls among them that failed.
+    unscored : int
+        Rows among them for which it gave NaN, infinity or nothing: they count as not reached.
     first_found : int or None
         Rows it took to the first counterfactual of the default search.
     seconds : float
         How long it took: its own work, and of calls shared with other instances the share of its rows.
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
+    holds_alone : bool or None
+        Whether `x` held in a call of its own, a batch of one: some models answer by the company of a row. None if it
+        was not asked so.
     implausible : bool
         Whether valid series were found, but none that is plausible.
     contradicted : bool
@@ -142,15 +137,24 @@ class Counterfactual:
     rows: int
     calls: int
     failures: int
+    unscored: int
     first_found: int | None
     seconds: float
     confirmed: bool
+    holds_alone: bool | None
     implausible: bool
     contradicted: bool
     cause: Exception | None
     complete: bool
     history: tuple[Update, ...]
     features: Features
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two results are the same, but for the time that they took."""
+        return isinstance(other, Counterfactual) and alike(self, other, but=("seconds",))
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.target, self.sparsity, self.rows))
 
     @property
     def found(self) -> bool:
@@ -190,23 +194,14 @@ class Counterfactual:
 
     def reservations(self) -> list[str]:
         """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
-        return reservations(self.status, self.found, self.confirmed, self.widened, self.cause)
+        return reservations(self)
 
     def to_dict(self, with_series: bool = True) -> dict[str, Any]:
         """This in plain JSON, exact to the last bit; :meth:`from_dict` is the way back.
 
         Labels that JSON does not know become their text. Without the series, `original` and `features` are left out.
         """
-        entry: dict[str, Any] = {}
-        if with_series:
-            entry |= {"original": plain_array(self.original), "features": plain_features(self.features)}
-        for name in _PLAIN:
-            entry[name] = plain(getattr(self, name))
-        entry["candidates"] = [plain_difference(x, self.original) for x in self.candidates]
-        entry["options"] = {kind: option.to_dict(self.original) for kind, option in self.options.items()}
-        entry["near_miss"] = None if self.near_miss is None else plain_difference(self.near_miss, self.original)
-        entry["cause"] = None if self.cause is None else str(self.cause)
-        return entry
+        return as_plain(self, _PLAIN, with_series)
 
     @classmethod
     def from_dict(
@@ -216,31 +211,17 @@ class Counterfactual:
 
         A `cause` comes back as a PredictorError with the same message.
         """
-        original = unplain_array(entry["original"]) if original is None else original
-        features = unplain_features(entry["features"]) if features is None else features
-        values = {name: unplain(entry[name]) for name in _PLAIN}
+        values = from_plain(entry, _PLAIN, original, features)
         values["history"] = tuple(Update(*update) for update in values["history"])
-        values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
-        values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
-        values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
-        candidates = tuple(undifference(x, original) for x in entry["candidates"])
-        x = candidates[0] if candidates else None
-        before, after = (None if a is None else features.encode(np.atleast_2d(a)) for a in (original, x))
-        return cls(
-            **values,
-            original=original,
-            features=features,
-            x=None if x is None else x.copy(),
-            candidates=candidates,
-            options={kind: Option.from_dict(option, original) for kind, option in entry["options"].items()},
-            changes=() if before is None or after is None else changes(before, after, features),
-            near_miss=None if entry["near_miss"] is None else undifference(entry["near_miss"], original),
-            cause=None if entry["cause"] is None else PredictorError(entry["cause"]),
-        )
+        return cls(**values)
 
     def plot(self, **options: Any) -> Any:
         """A picture of it, see :func:`ntdcfe_plugins.plot.plot_counterfactual`; needs the extra ``plot``."""
         return _view("plot")(self, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write it as a page to hand on, with JSON beside it, see :func:`ntdcfe_plugins.letter.write_letter`."""
+        return _view("report")(self, path, **options)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows."""

@@ -19,10 +19,20 @@ class PredictorError(NTDCFEError, RuntimeError):
     """
 
 
+def in_words(error: BaseException) -> str:
+    """The text of an exception; its class where it cannot even be printed."""
+    try:
+        return str(error)
+    except Exception:
+        return f"a {type(error).__name__} that cannot be printed"
+
+
 def raised_while_searching(cause: Exception) -> PredictorError:
     """The error of a search that another error ended; its file and line tell whether a function of the user's did."""
     frames = traceback.extract_tb(cause.__traceback__)
     place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    error = PredictorError(f"while searching, not in the model, {type(cause).__name__} was raised{place}: {cause}")
+    error = PredictorError(
+        f"while searching, not in the model, {type(cause).__name__} was raised{place}: {in_words(cause)}"
+    )
     error.__cause__ = cause
     return error

@@ -138,7 +138,7 @@ class NTDCFE:
         settings = self.settings.given(
             prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
-        batch = batch_of(self, x[None], [Target.of(target)], settings)
+        batch = batch_of(self, x[None], [Target.of(target, self.classes)], settings)
         ((_, cf),) = batch.pools([0], progress=progress)
         if cf.cause is not None and not cf.found:
             raise cf.cause
@@ -158,8 +158,9 @@ class NTDCFE:
         backend_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        batch_as_reference: bool = False,
     ) -> list[Counterfactual]:
-        """The counterfactuals of many series, in order; each is what `explain` gives for it alone.
+        """The counterfactuals of many series, in order; each is what `explain` gives for it alone, unless calls fail.
 
         An interrupt (Ctrl-C) ends it with what is found so far, a second one at once. Where the model fails on
         some instances, their `status` is "model_failed", with the `cause`; the error is raised if it fails on all.
@@ -182,16 +183,18 @@ class NTDCFE:
         checkpoint : path, optional
             A file that each finished instance is written to. A later call with the same series, target and
             settings goes on from there; one with others is refused. The model itself is not compared.
+        batch_as_reference : bool
+            Whether the other series may serve as starts: for targets that are hard to reach, at a few rows more.
         """
         X = np.asarray(X)
         if X.ndim not in (2, 3):
             raise InvalidInputError(f"X must be (N, K, D), or (N, D) for static data, got shape {X.shape}.")
-        targets = _targets(target, len(X))
+        targets = _targets(target, len(X), self.classes)
         settings = self.settings.given(
             prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         options = check_backend(backend, backend_params, n_jobs)
-        batch = batch_of(self, X, targets, settings)
+        batch = batch_of(self, X, targets, settings, batch_as_reference)
         store = None if checkpoint is None else Checkpoint(checkpoint, batch.identity(), batch.X, batch.features)
         try:
             results = batch.collect(options, store, progress)
@@ -204,16 +207,10 @@ class NTDCFE:
     def session(self, x: ArrayLike, target: Any, *, max_rows: int | None = None) -> Session:
         """An explanation of one series whose questions the caller answers: ``ask``, ``tell``, ``result``.
 
-        The explainer's own `predict` is not asked, and may be None.
-
-        Parameters
-        ----------
-        x : array (K, D), or (D,) for static data
-        target : label, collection of labels, "other", or Target
-        max_rows : int, optional
+        Arguments are as in :meth:`explain`. The explainer's own `predict` is not asked, and may be None.
         """
         x = _one(x)
-        batch = batch_of(self, x[None], [Target.of(target)], self.settings.given(max_rows=max_rows))
+        batch = batch_of(self, x[None], [Target.of(target, self.classes)], self.settings.given(max_rows=max_rows))
         return Session(batch.job(0), batch.driver.predictor, batch.X[0])
 
     def problem(self, state: NDArray[Any], features: Features, settings: SearchSettings | None = None) -> Problem:
@@ -252,9 +249,9 @@ def _one(x: ArrayLike) -> NDArray[Any]:
     return x
 
 
-def _targets(target: Any, n: int) -> list[Target]:
+def _targets(target: Any, n: int, classes: Any) -> list[Target]:
     if not (isinstance(target, (list, tuple)) and target and all(isinstance(t, Target) for t in target)):
-        return [Target.of(target)] * n
+        return [Target.of(target, classes)] * n
     if len(target) != n:
         raise InvalidInputError(f"one Target an instance: {n} instances, {len(target)} targets.")
     return list(target)

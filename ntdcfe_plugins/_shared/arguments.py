@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from ntdcfe import Constraint, InvalidInputError, Target
@@ -24,6 +25,28 @@ def mapped(argument: str, value: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{argument} must be a dict from feature to value, got {value!r}.")
     return dict(value)
+
+
+def refuse_unknown(
+    function: str, given: Iterable[str], known: Collection[str], spelled: Mapping[str, str]
+) -> None:
+    """Raise TypeError for arguments that a function does not take, with the name that was probably meant.
+
+    Parameters
+    ----------
+    function : str
+        Its name.
+    given, known : names
+        The arguments of the call, and those that the function takes.
+    spelled : dict
+        From names of the engine's, or of another library's, to those of this function, or to a sentence.
+    """
+    for name in given:
+        if name in known:
+            continue
+        similar = spelled.get(name) or next(iter(get_close_matches(name, known, 1)), "")
+        hint = f": {similar}" if " " in similar else f": did you mean {similar}?" if similar else ""
+        raise TypeError(f"{function} got an unexpected argument {name!r}{hint}")
 
 
 def constraints_of(value: Any) -> tuple[Constraint, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe import Counterfactual, SearchSettings
+from ntdcfe import NTDCFE, Counterfactual, SearchSettings, Target
 from ntdcfe.model.predictor import Output, Predictor
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
@@ -97,9 +99,42 @@ class AskedModel:
         """The limits of the engine's search, if `rows` of each instance are asked here; see :mod:`.budget`."""
         return for_the_search(self.limits, rows, self.seconds, share)
 
+    def rows_left(self, rows: int) -> bool:
+        """Whether a search may ask anything, if `rows` of each instance are asked here."""
+        return self.limits.max_rows is None or self.limits.max_rows > rows
+
     def counted(self, i: int, cf: Counterfactual) -> Counterfactual:
         """The engine's counterfactual of instance `i`, with the costs of the questions that were asked here."""
         return with_costs(cf, self.rows[i], self.calls[i], self.failures[i], self.asking)
+
+
+def from_first_look(
+    engine: NTDCFE, X: NDArray[Any], targets: Sequence[Target], first: Prediction
+) -> list[Counterfactual]:
+    """The engine's counterfactuals of instances ``(N, ...)`` where no row is left to ask: the model is not asked.
+
+    Parameters
+    ----------
+    engine : NTDCFE
+    X : array (N, ...)
+    targets : sequence of N Target
+    first : Prediction
+        The model's predictions of the instances.
+    """
+    known = first.outcomes if first.probabilities is None else first.probabilities
+    engine, position = copy.copy(engine), 0
+
+    def told(rows: NDArray[Any]) -> NDArray[Any]:
+        nonlocal position
+        position += len(rows)
+        return known[position - len(rows) : position]
+
+    engine.predict, engine.classes = told, first.classes
+    graded = first.probabilities is not None
+    engine.output = "probabilities" if graded else "values" if engine.output == "values" else "labels"
+    engine.settings = replace(engine.settings, n_counterfactuals=1)
+    found = engine.explain_batch(X, list(targets), max_rows=1)
+    return [replace(cf, rows=0, calls=0) for cf in found]
 
 
 def parted(prediction: Prediction, sizes: Sequence[int] | NDArray[np.int64]) -> list[Prediction]:

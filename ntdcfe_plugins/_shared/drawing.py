@@ -32,9 +32,14 @@ def lane_scales(series: Sequence[NDArray[Any]], shown: NDArray[np.intp]) -> dict
     return {int(i): (min(np.nanmin(s[:, i]) for s in series), max(np.nanmax(s[:, i]) for s in series)) for i in shown}
 
 
+def as_text(text: str) -> str:
+    """Text that matplotlib shows as it is: a dollar sign does not start a formula."""
+    return text.replace("$", r"\$")
+
+
 def lane_label(name: str, scale: tuple[float, float]) -> str:
     """The name of a lane with the range of its values."""
-    return f"{textwrap.shorten(name, 28, placeholder='…')}\n[{scale[0]:.3g}, {scale[1]:.3g}]"
+    return f"{as_text(textwrap.shorten(name, 28, placeholder='…'))}\n[{scale[0]:.3g}, {scale[1]:.3g}]"
 
 
 def draw_lanes(

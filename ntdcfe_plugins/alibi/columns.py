@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ntdcfe import Category, Continuous, Feature, InvalidInputError, OneHot
 from ntdcfe_plugins._shared.arguments import listed
@@ -14,6 +15,8 @@ from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures, keys_of_columns
 
 # A limit as large as this (alibi's default) is no limit: a unit of change taken from it would be absurd.
 NO_LIMIT = 1e10
+# A column of floating numbers without decimals is one of whole numbers if there is one as large as this among them.
+LEAST_WHOLE = 10
 
 
 def features_of(n_columns: int | None, arguments: Mapping[str, Any]) -> KeyedFeatures:
@@ -38,6 +41,7 @@ def features_of(n_columns: int | None, arguments: Mapping[str, Any]) -> KeyedFea
         ("direction", arguments["directions"]),
         ("weight", arguments["weights"]),
         ("scale", arguments["scales"]),
+        ("precision", arguments["decimals"]),
         ("role", dict.fromkeys(arguments["non_actionable_features"], "non_actionable")),
         ("role", dict.fromkeys(arguments["immutable_features"], "immutable")),
     ]
@@ -45,7 +49,26 @@ def features_of(n_columns: int | None, arguments: Mapping[str, Any]) -> KeyedFea
         for key, value in given.items():
             chosen[plain.index(key)][option] = value.item() if isinstance(value, np.generic) else value
     described = [_with_options(feature, own) for feature, own in zip(plain, chosen, strict=True)]
-    return KeyedFeatures(described, arguments["actionable_steps"], keys=plain.keys)
+    return KeyedFeatures(described, arguments["actionable_steps"], arguments["step_names"], keys=plain.keys)
+
+
+def whole_numbers(X: NDArray[Any], features: KeyedFeatures, decimals: Mapping[Key, Any]) -> KeyedFeatures:
+    """The features, of which those stay whole whose numbers in the instances ``(N, ..., D)`` are whole.
+
+    Ages and amounts are whole; codes of categories and scaled numbers are whole by chance: a column of floating
+    numbers is whole if one of them is 10 or more (rule of thumb). What `decimals` says of a feature holds.
+    """
+    whole = (np.asarray(X, float) % 1 == 0).reshape(-1, X.shape[-1]).all(0)
+    if X.dtype.kind == "f":
+        whole &= (np.abs(X) >= LEAST_WHOLE).reshape(-1, X.shape[-1]).any(0)
+    told = {features.index(key) for key in decimals}
+    described = [
+        replace(feature, precision=0)
+        if isinstance(feature, Continuous) and whole[group.start] and i not in told and feature.precision is None
+        else feature
+        for i, (feature, group) in enumerate(zip(features, features.groups(), strict=True))
+    ]
+    return replace(features, features=described)
 
 
 def named(argument: str, value: Any) -> list[Key]:

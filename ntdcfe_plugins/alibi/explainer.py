@@ -6,6 +6,7 @@ In place of ``CounterfactualRL``: no autoencoder, no training, no training data.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,18 +16,30 @@ from numpy.typing import ArrayLike, NDArray
 
 import ntdcfe
 from ntdcfe import Constraint, InvalidInputError, SearchSettings
-from ntdcfe_plugins._shared.arguments import constraints_of, listed, mapped
-from ntdcfe_plugins._shared.asked import AskedModel
+from ntdcfe.search.options import OptionName
+from ntdcfe_plugins._shared.arguments import constraints_of, listed, mapped, refuse_unknown
 from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures
+from ntdcfe_plugins.alibi import run
 from ntdcfe_plugins.alibi.columns import features_of, named
-from ntdcfe_plugins.alibi.explanation import data_of, entries_of, plain
-from ntdcfe_plugins.alibi.model import Model, Output, errors_of_alibi
+from ntdcfe_plugins.alibi.explanation import plain
+from ntdcfe_plugins.alibi.model import Model, Output
 from ntdcfe_plugins.alibi.targets import Targets
 
 # alibi fills in the name and the version.
 META: dict[str, Any] = {
     "name": None, "type": ["blackbox"], "explanations": ["local"], "params": {}, "version": None
 }  # fmt: skip
+# Names of the engine's arguments, and of other explainers, that are spelled differently here.
+SPELLED = {
+    "predict": "predictor",
+    "model": "predictor",
+    "target": "target_class",
+    "features": "feature_names, with category_map, feature_range and so on, describes features here.",
+    "bounds": "feature_range",
+    "random_state": "seed",
+    "precisions": "decimals",
+    "n_counterfactuals": "num_samples is an argument of explain.",
+}
 
 
 class NTDCFE(Explainer):  # type: ignore[misc]
@@ -57,10 +70,15 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         The cost of a unit of change; 1 if not given.
     scales : dict of column to float, optional
         Units of change; from the range, else from the series itself. Give them for static data without ranges.
+    decimals : dict of column to int or None, optional
+        Decimals of a feature's changed values, None for as many as it takes. If not given, a feature whose values in
+        the instances are whole stays whole: integers, or floating numbers of which one is 10 or more.
     constraints : sequence of ntdcfe.Constraint
         Rules between features: Causal, AtMost, or a Constraint of your own.
     actionable_steps : slice, sequence of int, or boolean mask (K,), optional
         Time steps that may change.
+    step_names : sequence, optional
+        What the K steps are called in sentences, for instance dates; "step 3" if not given.
     plausible : callable, optional
         In-distribution test: takes rows as `predictor` does, returns which of them may be answers ``(N,)``.
     target_proba : float, optional
@@ -68,12 +86,15 @@ class NTDCFE(Explainer):  # type: ignore[misc]
     target_interval : (low, high), optional
         The wanted values of a regression, None for an open side.
     output : {"auto", "labels", "probabilities", "probability", "logits", "values"}
-        The form of the predictor's answers. "auto" takes one number from 0 to 1 for the probability of class 1.
+        The form of the predictor's answers. "auto" decides by the first answers, and a warning says what was taken
+        where that is not plain: columns that add up to 1 are probabilities, others logits; one number from 0 to 1 is
+        the probability of class 1.
     classes : sequence, optional
         Labels of the columns that `predictor` returns; 0, 1, ... if not given.
     max_rows, max_seconds : optional
         Most rows for each instance, and most seconds for a call of ``explain``; else as in `settings`.
     settings : ntdcfe.SearchSettings, optional
+        Its `options` say which kinds of answers are searched for, its `survival` what they have to withstand.
     seed : int
         Decides the result, together with the instance and the predictor.
 
@@ -105,8 +126,10 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         directions: Mapping[Key, str] | None = None,
         weights: Mapping[Key, float] | None = None,
         scales: Mapping[Key, float] | None = None,
+        decimals: Mapping[Key, int | None] | None = None,
         constraints: Sequence[Constraint] = (),
         actionable_steps: slice | ArrayLike | None = None,
+        step_names: Sequence[Any] | None = None,
         plausible: Callable[[NDArray[Any]], Any] | None = None,
         target_proba: float | None = None,
         target_interval: tuple[float | None, float | None] | None = None,
@@ -116,7 +139,9 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         max_seconds: float | None = None,
         settings: SearchSettings | None = None,
         seed: int = 0,
+        **unknown: Any,
     ) -> None:
+        refuse_unknown("NTDCFE", unknown, inspect.signature(type(self)).parameters, SPELLED)
         super().__init__(meta=copy.deepcopy(META))
         self.target_class = target_class
         self.feature_names = None if feature_names is None else [str(n) for n in listed("feature_names", feature_names)]
@@ -128,8 +153,10 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.directions = mapped("directions", directions)
         self.weights = mapped("weights", weights)
         self.scales = mapped("scales", scales)
+        self.decimals = mapped("decimals", decimals)
         self.constraints = constraints_of(() if constraints is None else constraints)
         self.actionable_steps = actionable_steps
+        self.step_names = None if step_names is None else [str(name) for name in listed("step_names", step_names)]
         self.plausible = plausible
         self.target_proba = target_proba
         self.target_interval = target_interval
@@ -141,7 +168,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.meta["params"].update(plain(own), ntdcfe_version=ntdcfe.__version__)
         self.reset_predictor(predictor)
         self._targets.check(self.output)
-        self._engine(Model(predictor, self.output), None, self.settings, None)  # raises if an argument is wrong
+        self._said = False  # whether it was said in which form the predictor's answers are taken
+        run.engine(self, Model(predictor, self.output), None, self.settings, None)  # raises if an argument is wrong
         if self.feature_names is not None:
             self._features(None)
 
@@ -157,6 +185,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         Y_t: ArrayLike | None = None,
         num_samples: int = 1,
         verbose: bool = False,
+        prefer: OptionName | None = None,
         **options: Any,
     ) -> Explanation:
         """Counterfactuals of one instance or many.
@@ -171,8 +200,11 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             How many counterfactuals are wanted of each instance; they differ in the features that they change.
         verbose : bool
             Whether to show a bar.
+        prefer : {"simplest", "nearest", "sturdiest"}, optional
+            Which kind of answer ``cf`` is, in place of the settings' value; ``all`` has the others.
         **options
-            Passed on to :meth:`ntdcfe.NTDCFE.explain_batch`.
+            ``max_rows``, ``max_seconds``, ``backend``, ``backend_params``, ``n_jobs``, ``checkpoint``: see
+            :meth:`ntdcfe.NTDCFE.explain_batch`.
 
         Returns
         -------
@@ -182,7 +214,14 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
               ``distance (N,)``. Where no counterfactual was found, ``cf`` is masked (null in JSON).
             - ``target (N, 1)``: the wanted label, or the target in words where no single label is wanted.
-            - ``all``: up to `num_samples` dicts of ``X (1, ...)``, ``class``, ``proba``, ``distance``, the best first.
+            - ``all``: up to `num_samples` counterfactuals, the best first, then those among the ``options`` that are
+              not among these. Each is a dict of ``X (1, ...)``, ``class``, ``proba``, ``distance``, and ``option``,
+              ``edits``, ``survival`` as below.
+            - ``option``: the kind of answer that ``cf`` is, None where it is of none; ``options``: from the name of
+              each kind ("simplest", "nearest", "sturdiest") to its place in ``all``.
+            - ``edits``, ``contributions``: the changes as few named edits, and what each does; ``survival``: the share
+              of copies disturbed by noise that held, and its lower bound, None where no rows were left for that. Dicts
+              with the fields of :class:`ntdcfe.Counterfactual`'s.
             - ``orig_class (N,)``, ``orig_proba (N, C)``; None in place of ``proba`` where there are no probabilities.
             - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where no counterfactual was
               found, the row that came nearest to the target, as a dict like those in ``all``; else None.
@@ -191,52 +230,12 @@ class NTDCFE(Explainer):  # type: ignore[misc]
               costs.
             - ``condition``: None, as in alibi where there is no condition.
         """
-        X = _instances(X)
-        if isinstance(num_samples, bool) or not isinstance(num_samples, (int, np.integer)) or num_samples < 1:
-            raise InvalidInputError(f"num_samples must be a whole number from 1, got {num_samples!r}.")
-        num_samples = int(num_samples)
-        features = self._features(X.shape[-1])
-        features.encode(X)  # raises before the predictor is asked anything
-        limits = self.settings.given(**{name: options.pop(name, None) for name in ("max_rows", "max_seconds")})
-        model = Model(self.predictor, self.output)
-        asked = AskedModel(len(X), limits, model.form, self.classes)
-        with errors_of_alibi():
-            first = asked.ask(model, X)
-            goals = self._targets.goals(Y_t, first, regression=self.output == "values")
-            # The first look takes a row of each instance, and the predictions of the answers one an answer.
-            engine = self._engine(model, features, asked.for_the_search(rows=1 + num_samples), first.classes)
-            targets = [goal.target for goal in goals]
-            found = engine.explain_batch(X, targets, n_counterfactuals=num_samples, progress=verbose, **options)
-            entries = entries_of(found, num_samples, asked, model)
-        found = [asked.counted(i, cf) for i, cf in enumerate(found)]
-        meta = copy.deepcopy(self.meta)
-        meta["params"].update(num_samples=num_samples, output=model.output)
-        return Explanation(meta=meta, data=data_of(X, first, goals, found, entries))
+        return run.explanation(self, X, Y_t, num_samples, verbose, prefer, options)
 
     @property
     def _targets(self) -> Targets:
         return Targets(self.target_class, self.target_proba, self.target_interval)
 
-    def _engine(
-        self, model: Model, features: KeyedFeatures | None, settings: SearchSettings, classes: NDArray[Any] | None
-    ) -> ntdcfe.NTDCFE:
-        return ntdcfe.NTDCFE(
-            model, features, self.constraints, self.plausible, settings, self.seed, output=model.form,
-            classes=self.classes if classes is None else classes,
-        )  # fmt: skip
-
     def _features(self, n_columns: int | None) -> KeyedFeatures:
         """The engine's features of so many columns; of as many as the names make up, if None."""
         return features_of(n_columns, vars(self))
-
-
-def _instances(X: ArrayLike) -> NDArray[Any]:
-    """Finite floating numbers ``(N, D)`` or ``(N, K, D)``; one static instance may come without its first axis."""
-    X = np.asarray(X)
-    X = X[None] if X.ndim == 1 else X
-    if X.ndim not in (2, 3) or 0 in X.shape or X.dtype.kind not in "fiub":
-        raise InvalidInputError(f"X must be numbers (N, D) or (N, K, D), got shape {X.shape} of {X.dtype}.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
-    if not np.isfinite(X).all():
-        raise InvalidInputError("X has NaN or infinity.")
-    return X

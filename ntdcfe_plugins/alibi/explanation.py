@@ -21,23 +21,57 @@ from ntdcfe_plugins.alibi.targets import Goal
 Entries = list[list[dict[str, Any]]]
 
 
-def entries_of(found: Sequence[Counterfactual], num_samples: int, asked: AskedModel, model: Model) -> Entries:
+def entries_of(
+    found: Sequence[Counterfactual], num_samples: int, asked: AskedModel, model: Model, first: Prediction
+) -> Entries:
     """For each instance its counterfactuals, or else its near miss, with the model's predictions of them.
 
-    Where the model fails now, the counterfactuals are kept without probabilities.
+    Where the model fails now, the counterfactuals are kept without probabilities. What was said of instances that
+    are as wanted already is known from the `first` look.
     """
-    kept = [list(cf.candidates[:num_samples]) for cf in found]
-    kept = [some or ([] if cf.near_miss is None else [cf.near_miss]) for some, cf in zip(kept, found, strict=True)]
-    if not any(kept):
-        return [[] for _ in found]
-    sizes = [len(some) for some in kept]
-    try:
-        with errors_of_alibi():
-            prediction = asked.ask(model, np.stack([x for some in kept for x in some]), sizes)
-    except PredictorCallError as error:
-        warnings.warn(f"the probabilities of the counterfactuals are missing: {error}", stacklevel=3)
-        return [_entries(cf, some, None) for cf, some in zip(found, kept, strict=True)]
-    return [_entries(*each) for each in zip(found, kept, parted(prediction, sizes), strict=True)]
+    kept = [_kept(cf, num_samples) for cf in found]
+    known = [cf.status == "already_target" for cf in found]
+    sizes = [0 if told else len(some) for some, told in zip(kept, known, strict=True)]
+    said: list[Prediction | None] = [first[i : i + 1] if told else None for i, told in enumerate(known)]
+    if any(sizes):
+        rows = np.stack([x for some, told in zip(kept, known, strict=True) if not told for x in some])
+        try:
+            with errors_of_alibi():
+                parts = parted(asked.ask(model, rows, sizes), sizes)
+            said = [one if told else part for one, told, part in zip(said, known, parts, strict=True)]
+        except PredictorCallError as error:
+            warnings.warn(f"the probabilities of the counterfactuals are missing: {error}", stacklevel=3)
+    return [_entries(*each) for each in zip(found, kept, said, strict=True)]
+
+
+def _kept(cf: Counterfactual, num_samples: int) -> list[NDArray[Any]]:
+    """The counterfactuals that are handed out, and further options; or else the near miss, if there is one."""
+    if not cf.found:
+        return [] if cf.near_miss is None else [cf.near_miss]
+    kept = list(cf.candidates[:num_samples])
+    for option in cf.options.values():
+        if not any(np.array_equal(option.x, x) for x in kept):
+            kept.append(option.x)
+    return kept
+
+
+def _names(cf: Counterfactual, x: NDArray[Any]) -> list[str]:
+    """The kinds of answers that a row is."""
+    return [name for name, option in cf.options.items() if np.array_equal(option.x, x)]
+
+
+def _told(cf: Counterfactual, x: NDArray[Any]) -> dict[str, Any]:
+    """The kind, the edits and the survival of a row, as far as the search tells of them."""
+    names = _names(cf, x)
+    if cf.x is not None and np.array_equal(x, cf.x):
+        edits, survival = cf.edits, cf.survival
+    else:
+        edits, survival = (cf.options[names[0]].edits, cf.options[names[0]].survival) if names else ((), None)
+    return {
+        "option": names,
+        "edits": [plain(edit._asdict()) for edit in edits],
+        "survival": None if survival is None else plain(survival._asdict()),
+    }
 
 
 def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Prediction | None) -> list[dict[str, Any]]:
@@ -57,13 +91,19 @@ def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Predictio
             "class": outcomes[i],
             "proba": None if probabilities is None else probabilities[i : i + 1],
             "distance": distances[i],
+            **_told(cf, x),
         }
         for i, x in enumerate(some)
     ]
 
 
 def data_of(
-    X: NDArray[Any], first: Prediction, goals: Sequence[Goal], found: Sequence[Counterfactual], entries: Entries
+    X: NDArray[Any],
+    first: Prediction,
+    goals: Sequence[Goal],
+    found: Sequence[Counterfactual],
+    entries: Entries,
+    prefer: str,
 ) -> dict[str, Any]:
     """The data of an explanation, with alibi's keys and further ones, and one entry an instance."""
     best = [some[0] if cf.found else None for some, cf in zip(entries, found, strict=True)]
@@ -89,12 +129,28 @@ def data_of(
         "near_miss": [None if cf.found or not some else some[0] for some, cf in zip(entries, found, strict=True)],
         "proximity": [None if entry is None else entry["distance"] for entry in best],
         "sparsity": [cf.sparsity for cf in found],
+        "option": [_kind(cf, prefer) for cf in found],
+        "options": [_places(some) if cf.found else {} for some, cf in zip(entries, found, strict=True)],
+        "edits": [[plain(edit._asdict()) for edit in cf.edits] for cf in found],
+        "contributions": [[plain(each._asdict()) for each in cf.contributions] for cf in found],
+        "survival": [None if cf.survival is None else plain(cf.survival._asdict()) for cf in found],
         "changes": [[plain(change._asdict()) for change in cf.changes] for cf in found],
         "text": [str(cf) for cf in found],
         "rows": [cf.rows for cf in found],
         "calls": [cf.calls for cf in found],
         "seconds": [cf.seconds for cf in found],
     }
+
+
+def _kind(cf: Counterfactual, prefer: str) -> str | None:
+    """The kind of answer that a counterfactual is, the preferred one where it is of several."""
+    names = [] if cf.x is None else _names(cf, cf.x)
+    return prefer if prefer in names else next(iter(names), None)
+
+
+def _places(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """From the name of each kind of answer to the place of its row."""
+    return {name: i for i, entry in enumerate(entries) for name in entry["option"]}
 
 
 def _stacked(best: Sequence[dict[str, Any] | None], key: str, blank: NDArray[Any]) -> NDArray[Any]:

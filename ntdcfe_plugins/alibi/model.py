@@ -11,7 +11,7 @@ from alibi.exceptions import AlibiException, PredictorCallError, PredictorReturn
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
-from ntdcfe_plugins._shared.probabilities import softmax, two_columns
+from ntdcfe_plugins._shared.probabilities import TOLERANCE, softmax, two_columns
 
 Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
 
@@ -31,6 +31,8 @@ class Model:
     output : str
         The form of the predictor's answers. In place of "auto" there is the form of the first answer, once there is
         one.
+    guessed : str
+        What an "auto" took the first answer for, in words; empty where that is plain.
     form : str
         The form of this model's answers, for the engine.
     """
@@ -38,19 +40,22 @@ class Model:
     def __init__(self, predictor: Callable[[NDArray[Any]], Any], output: Output) -> None:
         self.predictor = predictor
         self.output: Output = output
+        self.guessed = ""
         self.form: Any = "probabilities" if output == "logits" else output
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The predictor's answer to rows ``(n, ...)``, with logits as probabilities."""
         answer = self._answer(rows)
         if self.output == "auto":
-            self.output = kind(answer)
+            self.output, self.guessed = kind(answer)
         if self.output == "logits":
             return softmax(answer)
         if self.form != "auto":
             return answer
         if self.output == "probability":
             return two_columns(answer)
+        if self.output == "probabilities":
+            return clipped(answer)
         return answer[:, 0] if answer.shape == (len(answer), 1) else answer
 
     def _answer(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -79,18 +84,34 @@ def errors_of_alibi() -> Iterator[None]:
         raise PredictorReturnTypeError(str(error)) from error
 
 
-def kind(answer: NDArray[Any]) -> Output:
-    """The form of the answers of a predictor that answered like this, ``(n,)`` or ``(n, C)``."""
+def kind(answer: NDArray[Any]) -> tuple[Output, str]:
+    """The form of the answers of a predictor that answered like this, ``(n,)`` or ``(n, C)``, and what to say of it.
+
+    Probabilities add up to 1, with some room for single precision.
+    """
     if answer.ndim == 2 and answer.shape[1] > 1:
-        numbers = answer.dtype.kind in "fiub"
-        return "logits" if numbers and (answer.min() < 0 or answer.max() > 1) else "probabilities"
+        if answer.dtype.kind not in "fiub" or not np.isfinite(answer).all():
+            return "probabilities", ""
+        outside = max(-answer.min(), answer.max() - 1, np.abs(answer.sum(1) - 1).max())
+        if outside <= TOLERANCE:
+            return "probabilities", ""
+        return "logits", f"logits, as the columns {answer[0].tolist()} do not add up to 1"
     if answer.dtype.kind != "f" or not np.isfinite(answer).all() or not answer.size:
-        return "labels"
+        return "labels", ""
+    first = f"{answer.ravel()[0]:.4g}"
     if answer.min() >= 0 and answer.max() <= 1:
-        return "probability"
+        return "probability", f"the probability of class 1, as {first} is from 0 to 1"
     if (answer == np.round(answer)).all():
-        return "labels"
+        return "labels", f"labels, as {first} is whole"
     raise PredictorReturnTypeError(
         f"the predictor returned single numbers outside 0 to 1, as {answer.ravel()[0]:.4g}: give target_interval "
         "if it is a regression, or output='labels'."
     )
+
+
+def clipped(answer: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that are outside 0 to 1 by rounding alone put into it; others stay as they are."""
+    if answer.dtype.kind != "f":
+        return answer
+    inside = np.clip(answer, 0, 1)
+    return np.where(np.abs(inside - answer) <= TOLERANCE, inside, answer)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from alibi.exceptions import PredictorReturnTypeError
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ntdcfe import InvalidInputError, Target
 from ntdcfe.problem.prediction import Prediction
@@ -69,9 +69,10 @@ class Targets:
         if regression:
             goals = [Goal(Target.interval(*pair)) for pair in _intervals(self.target_interval, Y_t)]
         elif Y_t is not None:
-            goals = [self._goal((label,), first) for label in _labels(Y_t, first)]
+            goals = [self._goal((_of_the_model(label, first),), first) for label in _labels(Y_t, first)]
         else:
-            return [self._goal(self._wanted(present, first.classes), first) for present in first.outcomes.tolist()]
+            self._check_words(first)
+            return [self._goal(self._wanted(present, first), first) for present in first.outcomes.tolist()]
         if len(goals) not in (1, n):
             raise InvalidInputError(f"Y_t must have 1 row or one an instance ({n}), got {len(goals)}.")
         return goals * n if len(goals) == 1 else goals
@@ -87,12 +88,24 @@ class Targets:
             target = target.confident(self.target_proba)
         return Goal(target, labels[0] if labels is not None and len(labels) == 1 else None)
 
-    def _wanted(self, present: Any, classes: NDArray[Any] | None) -> tuple[Any, ...] | None:
+    def _check_words(self, first: Prediction) -> None:
+        """Raise if a word of alibi's is also the name of a class: it is not clear which of both is meant."""
+        word = self.target_class
+        known = (first.outcomes if first.classes is None else first.classes).tolist()
+        if isinstance(word, str) and word in ("other", "same") and word in known:
+            meant = "Target.other()" if word == "other" else "Y_t with the present labels"
+            raise InvalidInputError(
+                f"target_class={word!r} is a word of alibi's and a class of this predictor: say "
+                f"Target.label({word!r}) for the class, or {meant} for the word."
+            )
+
+    def _wanted(self, present: Any, first: Prediction) -> tuple[Any, ...] | None:
         """The labels that are wanted of an instance of class `present`; None for any other class."""
         wanted = self.target_class
         if isinstance(wanted, str) and wanted == "same":
             return (present,)
         if isinstance(wanted, str) and wanted == "other":
+            classes = first.classes
             others = [] if classes is None else [label for label in classes.tolist() if label != present]
             return (others[0],) if len(others) == 1 else None
         if isinstance(wanted, np.ndarray):
@@ -103,7 +116,35 @@ class Targets:
             raise InvalidInputError(
                 f"target_class must be a label, a collection of labels, or Targets, got {self.target_class!r}."
             )
-        return labels
+        return tuple(_of_the_model(label, first) for label in labels)
+
+
+def _of_the_model(label: Any, first: Prediction) -> Any:
+    """A label in the type of the predictor's own: "1" is 1 where its labels are numbers, and 1 is "1" where text.
+
+    Raises
+    ------
+    InvalidInputError
+        The predictor's labels are of another type.
+    """
+    seen = first.outcomes if first.classes is None else first.classes
+    known = seen.tolist()
+    if label in known:
+        return label
+    same = [other for other in known if str(other) == str(label)]
+    text = seen.dtype.kind in "US" or (seen.dtype.kind == "O" and all(isinstance(other, str) for other in known))
+    if same:
+        return same[0]
+    if first.classes is not None or isinstance(label, str) == text:
+        return label  # the engine checks it against the classes; a label may also not have been seen yet
+    if text:
+        return str(label)
+    try:
+        return type(known[0])(label)
+    except ValueError:
+        raise InvalidInputError(
+            f"target {label!r} is no label of the predictor, which gives numbers: {sorted(set(known))}."
+        ) from None
 
 
 def _plain(label: Any) -> Any:

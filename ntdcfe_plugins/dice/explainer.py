@@ -17,6 +17,7 @@ from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Constraint, Counterfactual, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
+from ntdcfe_plugins.dice.details import Details
 from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of
 from ntdcfe_plugins.dice.model import Model, understood
 from ntdcfe_plugins.dice.queries import check_arguments, rows_of
@@ -118,8 +119,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         desired_class : int, label, "opposite", Target, or list of Targets
             A Target takes the place of ``desired_range`` and ``stopping_threshold``, too.
         **kwargs
-            ``max_rows`` (rows a query), ``max_seconds`` (for all), ``progress`` and the other arguments of
-            :meth:`ntdcfe.NTDCFE.explain_batch`; ``random_seed``; ``sparsity_weight`` and
+            ``prefer``: "nearest", "simplest" or "sturdiest", the kind of answer that comes first. Without settings
+            it is "nearest", with a price on changed features; the others have to withstand noise, which takes up to
+            10,000 rows a query. ``max_rows`` (rows a query), ``max_seconds`` (for all), ``progress`` and the other
+            arguments of :meth:`ntdcfe.NTDCFE.explain_batch`; ``random_seed``; ``sparsity_weight`` and
             ``proximity_weight``, whose ratio is the price of a changed feature beside a unit of
             distance. Others have no effect and are named in a warning.
 
@@ -204,13 +207,14 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         goals = goals_of(targets, desired_class, desired_range, stopping_threshold, present, infer)
         answers: Sequence[Counterfactual | None] = [None] * len(frame)
         found = [frame[:0]] * len(frame)
+        details: Sequence[Details | None] = [None] * len(frame)
         if total_CFs > 0:
             wanted = [goal.target for goal in goals]
             search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs))
             options = {"progress": verbose, **kwargs}
-            answers, found = search.run(frame, present, options, self.data_interface.outcome_name)
+            answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
         examples = examples_of(
-            frame, present, goals, answers, found, table, self.data_interface, desired_range=desired_range,
+            frame, present, goals, answers, found, details, table, self.data_interface, desired_range=desired_range,
             posthoc_sparsity_param=posthoc_sparsity_param, model_type=self.model.model_type,
         )  # fmt: skip
         self._leave_behind(examples[-1], table.columns)

@@ -39,8 +39,9 @@ def limits_of(
         Further arguments of the call.
     """
     sparsity, proximity = (options.get(name) for name in ("sparsity_weight", "proximity_weight"))
-    given = {"sparsity_weight": sparsity, **{name: options.get(name) for name in ("max_rows", "max_seconds")}}
-    settings = (_usual(n_features, total) if settings is None else settings).given(**given)
+    passed = {name: options.get(name) for name in ("max_rows", "max_seconds", "prefer")}
+    settings = _usual(n_features, total, options.get("prefer")) if settings is None else settings
+    settings = settings.given(sparsity_weight=sparsity, **passed)
     if proximity is None:
         return settings
     if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
@@ -48,9 +49,16 @@ def limits_of(
     return replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
 
 
-def _usual(n_features: int, total: int) -> SearchSettings:
-    """The settings that suit tables."""
-    usual = SearchSettings()
+def _usual(n_features: int, total: int, prefer: Any) -> SearchSettings:
+    """The settings that suit tables.
+
+    With a price on changed features the nearest row is also one of few changes. What has to withstand noise takes
+    many more rows.
+    """
+    usual = SearchSettings(sparsity_weight=SPARSITY_WEIGHT).given(prefer=prefer)
+    usual = replace(usual, options=["nearest" if prefer is None else prefer])
     assert usual.max_rows is not None
+    if usual.prefer != "nearest":
+        return usual
     rows = min(max(FEWEST_ROWS, ROWS_A_FEATURE * n_features, ROWS_A_COUNTERFACTUAL * total), usual.max_rows)
-    return replace(usual, max_rows=rows, batch_rows=ROWS_A_CALL, sparsity_weight=SPARSITY_WEIGHT)
+    return replace(usual, max_rows=rows, batch_rows=ROWS_A_CALL)

@@ -12,7 +12,7 @@ from raiutils.exceptions import UserConfigValidationException
 
 
 def rows_of(queries: Any, data: Any) -> pd.DataFrame:
-    """Queries as rows with the features of the data.
+    """Queries as rows with the features of the data, in the order of the data.
 
     Parameters
     ----------
@@ -39,10 +39,13 @@ def rows_of(queries: Any, data: Any) -> pd.DataFrame:
         raise ValueError("query_instances must have at least one row.")
     if data.outcome_name in frame:
         raise ValueError(f"Target {data.outcome_name} present in query instance.")
+    if twice := frame.columns[frame.columns.duplicated()].tolist():
+        raise ValueError(f"the query has features {sorted(set(twice))} more than once.")
     if unknown := set(frame) - set(data.feature_names):
         raise ValueError(f"Features {sorted(unknown)} of the query are not present in training data.")
     if absent := set(data.feature_names) - set(frame):
         raise ValueError(f"the query lacks features {sorted(absent)}.")
+    frame = frame[list(data.feature_names)]  # a model may know its columns by their places
     if typed:
         return frame
     # A 0 among plain values does not say that the feature is whole; the data may say that it is not.

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from ntdcfe import NTDCFE as Engine
 from ntdcfe import Constraint, Counterfactual, InvalidInputError, PredictorError, SearchSettings, Target
-from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.result import described
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
-from ntdcfe_plugins._shared.asked import parted
+from ntdcfe_plugins._shared.asked import from_first_look, parted
 from ntdcfe_plugins._shared.budget import LEAST_SECONDS
+from ntdcfe_plugins.dice.details import Details, details_of
+from ntdcfe_plugins.dice.left import Left
 from ntdcfe_plugins.dice.limits import SEARCH_OPTIONS
 from ntdcfe_plugins.dice.model import Model
 from ntdcfe_plugins.dice.table import Table
@@ -65,12 +66,12 @@ class TableSearch:
     total: int
 
     def __post_init__(self) -> None:
-        self._engines_rows = np.zeros(len(self.targets), int)
+        self.left = Left(self.model, self.total)
 
     def run(
         self, frame: pd.DataFrame, present: Prediction, options: Mapping[str, Any], outcome_name: str
-    ) -> tuple[list[Counterfactual], list[pd.DataFrame]]:
-        """The engine's answers, and the counterfactuals of each query: distinct rows with their outcomes.
+    ) -> tuple[list[Counterfactual], list[pd.DataFrame], list[Details]]:
+        """The engine's answers, and the counterfactuals of each query: distinct rows with their outcomes, and details.
 
         Parameters
         ----------
@@ -86,9 +87,13 @@ class TableSearch:
         table, engine = self.table, self._engine(present.classes, options)
         queries = table.encode(frame)
         starts = table.starts(queries, engine)
-        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - {"max_rows", "max_seconds"}}
-        answers = engine.explain_batch(starts, self.targets, **passed_on)
-        self._engines_rows[:] = [cf.rows for cf in answers]
+        settled = {"max_rows", "max_seconds", "prefer"}
+        passed_on = {name: options[name] for name in SEARCH_OPTIONS & set(options) - settled}
+        if self.model.rows_left(1 + self.left.reserved):
+            answers = engine.explain_batch(starts, self.targets, **passed_on)
+        else:
+            answers = from_first_look(engine, starts, self.targets, present)
+        self.left.engines_rows[:] = [cf.rows for cf in answers]
         self.targets = [target.given(present[i : i + 1]) for i, target in enumerate(self.targets)]
 
         moved = (starts != queries).reshape(len(queries), -1).any(1)
@@ -103,18 +108,22 @@ class TableSearch:
         ]
         pools = self._with_neighbours(problems, pools, already, engine.seed)
         sparser = self._sparser(problems, pools, ~already)
+        # An answer that was made to withstand noise comes first, as it is.
+        firsts = [None if engine.settings.prefer == "nearest" or already[i] else cf.x for i, cf in enumerate(answers)]
         chosen = [
-            _chosen(problems[i], np.atleast_2d(queries[i]), [sparser[i], pools[i]], self.total)
+            _chosen(problems[i], np.atleast_2d(queries[i]), [sparser[i], pools[i]], self.total, firsts[i])
             for i in range(len(queries))
         ]
         # Where little time is left, one counterfactual a query has to do.
-        chosen = [states[: max(1, self._rows_in_time())] for states in chosen]
+        chosen = [states[: min(max(1, self.left.in_time()), self.left.rows(i))] for i, states in enumerate(chosen)]
         # The answer is about the query, not about the state from which the search for it began.
         for i in np.flatnonzero(moved):
             problems[i] = engine.problem(np.atleast_2d(queries[i]), table.features)
             answers[i] = _about_query(answers[i], problems[i], queries[i], present.outcomes.tolist()[i])
-        found = self._with_outcomes(problems, chosen, answers, outcome_name)
-        return [self.model.counted(i, cf) for i, cf in enumerate(answers)], found
+        found, states = self._with_outcomes(chosen, outcome_name)
+        details = details_of(self, problems, answers, states, np.random.default_rng([engine.seed, 3]))
+        answers = [_about_rows(*each) for each in zip(answers, problems, states, found, details, strict=True)]
+        return [self.model.counted(i, cf) for i, cf in enumerate(answers)], found, details
 
     def _engine(self, classes: NDArray[Any] | None, options: Mapping[str, Any]) -> Engine:
         """The engine, with its share of the limits."""
@@ -134,30 +143,19 @@ class TableSearch:
         """The engine's share of the limits; `fixed` if nothing but the seconds may depend on the clock."""
         total, spent = self.total, self.model.seconds
         # One row for the look at the query, and one for each row that is handed out.
-        share = replace(self.model.for_the_search(1 + total, ENGINES_SHARE), n_counterfactuals=SPARE * total)
+        rows = 1 + self.left.reserved
+        share = self.model.for_the_search(rows, ENGINES_SHARE)
+        spare = SPARE if total > 1 or share.prefer == "nearest" else 1  # an answer that withstands noise is final
+        share = replace(share, n_counterfactuals=spare * total)
         if share.max_seconds is None:
             return share
         # The engine keeps time for a last check as long as its slowest call, but the check may take longer than that.
         affordable = int(SHARE_FOR_CHECK * share.max_seconds / spent)
         if not fixed:
-            n = min(max(affordable - 1, total), SPARE * total)
+            n = min(max(affordable - 1, total), spare * total)
             confirmations = min(max(affordable // (n + 1), 1), share.confirmations)
             share = replace(share, n_counterfactuals=n, confirmations=confirmations)
         return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * (share.max_seconds or 0.0), LEAST_SECONDS))
-
-    def _rows_left(self, i: int) -> int:
-        """Rows of query `i` that may still be asked, without those that are handed out."""
-        most = self.model.limits.max_rows
-        spent = int(self._engines_rows[i] + self.model.rows[i])
-        left = min(NO_LIMIT if most is None else most - spent, self._rows_in_time())
-        return max(0, left - self.total)
-
-    def _rows_in_time(self) -> int:
-        """Rows of each query for which there is time, if they take as long as those so far."""
-        limit, spent = self.model.limits.max_seconds, self.model.seconds
-        if limit is None:
-            return NO_LIMIT
-        return max(0, int((limit - spent) / spent * (self._engines_rows + self.model.rows).mean()))
 
     def _with_neighbours(
         self, problems: list[Problem], pools: list[NDArray[Any]], already: NDArray[np.bool_], seed: int
@@ -167,7 +165,7 @@ class TableSearch:
             return pools
         pools, near = list(pools), [pool[:0] for pool in pools]
         for i in np.flatnonzero(already):
-            near[i] = _neighbours(problems[i].space, seed, min(NEIGHBOURS, self._rows_left(i)))
+            near[i] = _neighbours(problems[i].space, seed, min(NEIGHBOURS, self.left.to_try(i)))
             pools[i] = pools[i][_plausible(problems[i], pools[i])]
         valid = self._valid(problems, near)
         return [np.concatenate([pool, n[v]]) for pool, n, v in zip(pools, near, valid, strict=True)]
@@ -186,7 +184,7 @@ class TableSearch:
             trials, bases = [], []
             for i, (problem, pool) in enumerate(zip(problems, pools, strict=True)):
                 states, base = _without_one_feature(problem, pool, open_[i])
-                left = self._rows_left(i)
+                left = self.left.to_try(i)
                 trials.append(states[:left])
                 bases.append(base[:left])
             for i, valid in enumerate(self._valid(problems, trials)):
@@ -201,28 +199,23 @@ class TableSearch:
         return pools
 
     def _with_outcomes(
-        self,
-        problems: list[Problem],
-        chosen: list[NDArray[Any]],
-        answers: list[Counterfactual],
-        outcome_name: str,
-    ) -> list[pd.DataFrame]:
-        """The chosen states as rows with their outcomes, as far as they reach the target; the answers follow them."""
-        found = []
-        for i, prediction in enumerate(self._predictions(chosen)):
-            rows = self.table.decode(chosen[i])
+        self, chosen: list[NDArray[Any]], outcome_name: str
+    ) -> tuple[list[pd.DataFrame], list[NDArray[Any]]]:
+        """The chosen states ``(m, K, F)`` that reach the target: as rows with their outcomes, and as states."""
+        found, states = [], []
+        for i, prediction in enumerate(self.predictions(chosen)):
+            rows, kept = self.table.decode(chosen[i]), np.zeros(len(chosen[i]), bool)
             if len(rows):
                 rows = rows.assign(**{outcome_name: prediction.outcomes})
                 kept = self.targets[i].reached(prediction) & ~rows[self.table.columns].duplicated().to_numpy()
-                rows = rows[kept].reset_index(drop=True)
-                answers[i] = _about_rows(answers[i], problems[i], chosen[i][kept], rows)
-            found.append(rows)
-        return found
+            found.append(rows[kept].reset_index(drop=True))
+            states.append(chosen[i][kept])
+        return found, states
 
     def _valid(self, problems: list[Problem], pools: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         """Which states of each query ``(m, K, F)`` reach the target, and are plausible."""
         valid = []
-        for i, prediction in enumerate(self._predictions(pools)):
+        for i, prediction in enumerate(self.predictions(pools)):
             reached = np.zeros(len(pools[i]), bool)
             if len(pools[i]):
                 reached[:] = self.targets[i].reached(prediction)
@@ -230,7 +223,7 @@ class TableSearch:
             valid.append(reached)
         return valid
 
-    def _predictions(self, pools: list[NDArray[Any]]) -> list[Prediction]:
+    def predictions(self, pools: list[NDArray[Any]]) -> list[Prediction]:
         """The model's predictions of the states of each query, from one call for all."""
         sizes = [len(pool) for pool in pools]
         if not any(sizes):
@@ -264,8 +257,13 @@ def _without_one_feature(
     return states[fewer], base[fewer]
 
 
-def _chosen(problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], total: int) -> NDArray[Any]:
-    """The least costly and most different states ``(m, K, F)``, later pools only where those before have too few."""
+def _chosen(
+    problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], total: int, first: NDArray[Any] | None
+) -> NDArray[Any]:
+    """The least costly and most different states ``(m, K, F)``, later pools only where those before have too few.
+
+    With a `first` state, that one and then those that change other features than it does.
+    """
     kept = Pool(problem, keep=max(1, sum(map(len, pools))))
     best: list[NDArray[Any]] = []
     for pool in pools:
@@ -273,6 +271,11 @@ def _chosen(problem: Problem, query: NDArray[Any], pools: list[NDArray[Any]], to
             others = pool[(pool != query).any((1, 2))]
             kept.extend(others, *problem.objective.cost_and_sparsity(others))
             best = kept.diverse(total)
+    if first is not None:
+        first = np.reshape(first, query.shape)
+        changed = (first != query).any(0)
+        others = [state for state in best if not np.array_equal(state, first)]
+        best = [first, *sorted(others, key=lambda state: ((state != query).any(0) == changed).all())][:total]
     return np.reshape(best, (-1, *query.shape))
 
 
@@ -288,15 +291,22 @@ def _neighbours(space: Space, seed: int, n: int) -> NDArray[Any]:
 
 def _about_query(cf: Counterfactual, problem: Problem, query: NDArray[Any], present: Any) -> Counterfactual:
     """The answer to a query that was moved before the search; the move itself is a change that was needed."""
-    cf = replace(cf, original=query, present=present)
+    # The edits, and what each of them does, are about another state: the rows tell of the changes.
+    cf = replace(cf, original=query, present=present, edits=(), contributions=(), options={})
     if cf.status != "already_target":
         return cf
     return replace(cf, status="not_found", prediction=None, **described(problem, [], query))
 
 
-def _about_rows(cf: Counterfactual, problem: Problem, states: NDArray[Any], rows: pd.DataFrame) -> Counterfactual:
+def _about_rows(
+    cf: Counterfactual, problem: Problem, states: NDArray[Any], rows: pd.DataFrame, details: Details
+) -> Counterfactual:
     """The engine's answer, about the states ``(m, K, F)`` and rows that are handed out."""
     if not len(states) or cf.status == "already_target":
         return cf
     status = "found" if cf.status == "not_found" else cf.status
-    return replace(cf, status=status, prediction=rows.iloc[0, -1], **described(problem, list(states), cf.original))
+    first = details.rows[0]
+    fields = {**described(problem, list(states), cf.original), "edits": first.edits, "survival": first.survival}
+    if first.edits != cf.edits:
+        fields["contributions"] = ()
+    return replace(cf, status=status, prediction=rows.iloc[0, -1], **fields)

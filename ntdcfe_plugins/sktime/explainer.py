@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sktime.utils.parallel import backend_dict
 
-from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings, Target
-from ntdcfe.problem.prediction import Prediction
+from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings
+from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
-from ntdcfe_plugins._shared.budget import with_costs
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.model import Model
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
 from ntdcfe_plugins.sktime.result import CounterfactualResult, table_of
-from ntdcfe_plugins.sktime.run import Format, Run, seed_of
+from ntdcfe_plugins.sktime.run import Run, seed_of
+from ntdcfe_plugins.sktime.steps import in_steps
 from ntdcfe_plugins.sktime.targets import targets_for
 
 
@@ -94,6 +94,7 @@ class CounterfactualExplainer:
         X: Any,
         target: Any = "other",
         *,
+        prefer: OptionName | None = None,
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
@@ -110,9 +111,11 @@ class CounterfactualExplainer:
             The wanted prediction: of a classifier a label, any of several, or any but the present
             one; of a regressor an interval ``(lower, upper)``, None for an open end. For each instance: a
             Series or an array of labels, or a list of Targets or of intervals.
+        prefer : {"simplest", "nearest", "sturdiest"}, optional
+            Which kind of answer is wanted, in place of the settings' value; ``details`` has the others.
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted (``details`` has all), and the budget, in place of the settings' values: rows for
-            each instance, seconds for all.
+            each instance, seconds for all. A row is a series that the estimator is asked about by one of its methods.
         progress : bool
             Whether to show a bar.
 
@@ -130,32 +133,32 @@ class CounterfactualExplainer:
         model.check_capabilities(panel)
         targets = targets_for(model, target, len(panel))
         settings = (self.settings or SearchSettings()).given(
-            n_counterfactuals=n_counterfactuals, max_rows=max_rows, max_seconds=max_seconds
+            prefer=prefer, n_counterfactuals=n_counterfactuals, max_rows=max_rows, max_seconds=max_seconds
         )
         features, seed = features_of(self.features, panel), seed_of(self.random_state)
         run = Run(self, panel, targets, settings, features, seed, progress)
 
-        present = model.ask(panel.container, len(panel))
+        present = model.ask(panel.container, len(panel), graded=run.may_search)
         targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
-        details = run.explain(range(len(panel)), run.cheapest_formats(present))
-        container, prediction, valid = self._outcome(panel, details, targets)
-        # Where predict disagrees with the probabilities, or the container matters, predict on the container decides.
-        wrong = [i for i, cf in enumerate(details) if cf.found and not valid[i]]
-        if wrong:
-            again = run.explain(wrong, dict.fromkeys(wrong, Format("own", "predict")))
-            for i, cf in zip(wrong, again, strict=True):
-                first = details[i]
-                details[i] = with_costs(cf, first.rows, first.calls, first.failures, first.seconds)
-            container, prediction, valid = self._outcome(panel, details, targets)
-        table = table_of(panel, details, targets, present, prediction, valid)
-        return CounterfactualResult(as_given(container), table, details)
+        if not run.may_search:
+            details, predicted = run.from_first_look(present), list(present.outcomes)
+            valid = np.array([cf.found for cf in details])
+        else:
+            details = run.search(present)
+            prediction = model.ask(_filled(panel, details), len(panel))
+            reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
+            valid, predicted = np.array(reached) & [cf.found for cf in details], list(prediction.outcomes)
+            # Where predict disagrees with the probabilities, or the container matters, predict on the container
+            # decides: it is asked by another search.
+            wrong = [i for i, cf in enumerate(details) if cf.found and not valid[i]]
+            for i, cf in run.search_again(wrong, details).items():
+                details[i], valid[i] = cf, cf.found
+                predicted[i] = present.outcomes[i] if cf.prediction is None else cf.prediction
+        details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
+        table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
+        return CounterfactualResult(as_given(_filled(panel, details)), table, details)
 
-    def _outcome(
-        self, panel: Panel, details: list[Counterfactual], targets: list[Target]
-    ) -> tuple[Any, Prediction, NDArray[np.bool_]]:
-        """The filled container, the model's predictions of it, and which of its series reach their targets ``(N,)``."""
-        series = [one if cf.x is None else cf.x for one, cf in zip(panel.series, details, strict=True)]
-        container = panel.filled(series)
-        prediction = self.model.ask(container, len(panel))
-        reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
-        return container, prediction, np.array(reached) & [cf.found for cf in details]
+
+def _filled(panel: Panel, details: list[Counterfactual]) -> Any:
+    """The container with the counterfactuals in it."""
+    return panel.filled([one if cf.x is None else cf.x for one, cf in zip(panel.series, details, strict=True)])

@@ -29,7 +29,7 @@ def features_of(given: Features | Mapping[str, Any] | None, panel: Panel) -> Fea
         _typed(replace(feature, name=feature.name or names[group.start]), panel.dtypes[group.start])
         for feature, group in zip(given, given.groups(), strict=True)
     ]
-    return Features(described, given.actionable_steps)
+    return Features(described, given.actionable_steps, given.step_names)
 
 
 def _typed(feature: Feature, dtype: Any) -> Feature:

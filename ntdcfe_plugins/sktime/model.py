@@ -11,7 +11,7 @@ from sktime.base import BaseEstimator
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins.sktime.panels import Panel
+from ntdcfe_plugins.sktime.panels import Panel, copied
 
 
 class Model:
@@ -29,6 +29,8 @@ class Model:
         The labels of a classifier.
     method : {"predict", "predict_proba"}
         The method with the most informative answers.
+    n_asked : int
+        How many rows the estimator sees of a series in :meth:`ask`: one for each method.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -58,9 +60,13 @@ class Model:
         graded = estimator._has_implementation_of("_predict_proba") if self.is_sktime else True
         graded = graded and not self.regression and hasattr(estimator, "predict_proba")
         self.method = "predict_proba" if graded else "predict"
+        self.n_asked = 2 if graded else 1
 
-    def ask(self, container: Any, n: int) -> Prediction:
-        """The predictions of a container of `n` series: predict's outcomes, with probabilities if there are any."""
+    def ask(self, container: Any, n: int, graded: bool = True) -> Prediction:
+        """The predictions of a container of `n` series: predict's outcomes, with probabilities if there are any.
+
+        Without them if not `graded`.
+        """
         outcomes = np.asarray(self._call("predict", container))
         if outcomes.ndim == 2 and outcomes.shape[1] == 1:
             outcomes = outcomes[:, 0]
@@ -70,13 +76,13 @@ class Model:
             raise PredictorError(f"the estimator gave {len(outcomes)} predictions for the {n} series of X.")
         if self.regression:
             return Prediction(outcomes.astype(float))
-        if self.method == "predict":
+        if self.method == "predict" or not graded:
             return Prediction(outcomes)
         return Prediction(outcomes, np.asarray(self._call("predict_proba", container), float), self.classes)
 
     def _call(self, method: str, container: Any) -> Any:
         try:
-            return getattr(self.estimator, method)(container)
+            return getattr(self.estimator, method)(copied(container))
         except (TypeError, ValueError):  # the estimator's own message about a container that it does not take
             raise
         except Exception as cause:

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ntdcfe import InvalidInputError
+from ntdcfe_plugins.sktime.steps import names_of
 
 Series = NDArray[Any]  # (K, D)
 
@@ -73,6 +74,10 @@ class Panel(ABC):
         for j, dtype in enumerate(self.dtypes):
             rows[..., j] = _as_held(rows[..., j], dtype)
         return rows
+
+    def step_names(self, i: int) -> list[str] | None:
+        """The names of the steps of instance `i`, None if they have none."""
+        return None
 
     @abstractmethod
     def _read(self) -> Sequence[Any]:
@@ -138,6 +143,10 @@ class Wide(Panel):
         dtypes = (getattr(dtype, "numpy_dtype", dtype) for dtype in X.dtypes)
         super().__init__(X, ["value"], [np.result_type(*dtypes)], X.index)
 
+    def step_names(self, i: int) -> list[str] | None:
+        """See :meth:`Panel.step_names`."""
+        return names_of(self.container.columns)
+
     def _read(self) -> Sequence[Any]:
         return list(_numbers(self.container)[:, :, None])
 
@@ -158,6 +167,10 @@ class MultiIndexed(Panel):
         codes, instances = pd.factorize(X.index.get_level_values(0))
         self._rows = [np.flatnonzero(codes == i) for i in range(len(instances))]
         super().__init__(X, X.columns, X.dtypes, instances)
+
+    def step_names(self, i: int) -> list[str] | None:
+        """See :meth:`Panel.step_names`."""
+        return names_of(self.container.index[self._rows[i]].get_level_values(1))
 
     def _read(self) -> Sequence[Any]:
         values = _numbers(self.container)
@@ -186,6 +199,10 @@ class Nested(Panel):
     def __init__(self, X: pd.DataFrame) -> None:
         first = [cell.dtype for cell in X.iloc[0]]
         super().__init__(X, X.columns, first, X.index)
+
+    def step_names(self, i: int) -> list[str] | None:
+        """See :meth:`Panel.step_names`."""
+        return names_of(self.container.iloc[i, 0].index)
 
     def _read(self) -> Sequence[Any]:
         series = []
@@ -221,6 +238,10 @@ class FrameList(Panel):
         if any(not one.columns.equals(first.columns) for one in X):
             raise InvalidInputError("the DataFrames in X must have the same columns.")
         super().__init__(X, first.columns, first.dtypes, range(len(X)))
+
+    def step_names(self, i: int) -> list[str] | None:
+        """See :meth:`Panel.step_names`."""
+        return names_of(self.container[i].index)
 
     def _read(self) -> Sequence[Any]:
         return [_numbers(one) for one in self.container]
@@ -265,6 +286,20 @@ def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
         "X must be a panel of mtype numpy3D, numpyflat, pd-multiindex, nested_univ or df-list, "
         f"or one series as a DataFrame, Series or one-dimensional array, got {type(X).__name__}."
     )
+
+
+def copied(container: Any) -> Any:
+    """The same container with values of its own, also those in the cells of a nested one: an estimator may write."""
+    if isinstance(container, list):
+        return [copied(one) for one in container]
+    if not isinstance(container, pd.DataFrame):
+        return container.copy()
+    frame = container.copy()
+    for place, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O":
+            cells = [cell.copy() if hasattr(cell, "copy") else cell for cell in container.iloc[:, place]]
+            frame.isetitem(place, pd.Series(cells, index=frame.index, dtype=object))
+    return frame
 
 
 def as_numpy3D(rows: NDArray[Any]) -> NDArray[Any]:

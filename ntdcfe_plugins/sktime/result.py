@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,10 @@ class CounterfactualResult:
     table : pandas.DataFrame
         One row an instance: the model's prediction of the series (``present``), the ``target``, the prediction of
         the counterfactual (``prediction``), whether that reaches the target (``valid``), the engine's ``status``,
-        ``proximity`` (L1), ``sparsity`` (changed cells), the ``changes`` in words, and the costs of the
-        search: ``rows`` and ``calls`` to the model, ``seconds``.
+        ``proximity`` (L1), ``sparsity`` (changed cells), the ``changes`` in words, which ``option`` it is ("simplest",
+        "nearest", "sturdiest"; None if of none of these kinds), its named ``edits`` in words, the share of disturbed
+        copies that held (``survival``) and its ``lower_bound``, and the costs of the search: ``rows`` and ``calls``
+        to the model, ``seconds``. Steps are named as in the container.
     details : list of ntdcfe.Counterfactual
         The engine's answers, with series as arrays (time, channel).
     """
@@ -52,8 +55,9 @@ def table_of(
     details: list[Counterfactual],
     targets: list[Target],
     present: Prediction,
-    prediction: Prediction,
+    predicted: Sequence[Any],
     valid: NDArray[np.bool_],
+    prefer: str,
 ) -> pd.DataFrame:
     """The table of a result.
 
@@ -62,22 +66,37 @@ def table_of(
     panel : Panel
     details : list of Counterfactual
     targets : list of Target
-    present, prediction : Prediction
-        The model's predictions of the series, and of the filled container.
+    present : Prediction
+        Of the series.
+    predicted : sequence of N
+        What the model predicts of the series of the filled container.
     valid : array (N,)
         Which series of the filled container reach their targets.
+    prefer : str
+        The kind of answer that was asked for.
     """
+    held = [cf.survival for cf in details]
     rows = {
         "present": present.outcomes,
         "target": [str(t) for t in targets],
-        "prediction": prediction.outcomes,
+        "prediction": predicted,
         "valid": valid,
         "status": [cf.status for cf in details],
         "proximity": [cf.proximity for cf in details],
         "sparsity": pd.array([cf.sparsity for cf in details], dtype="Int64"),
         "changes": ["; ".join(cf.sentences()) for cf in details],
+        "option": [_kind(cf, prefer) for cf in details],
+        "edits": ["; ".join(map(str, cf.edits)) for cf in details],
+        "survival": [np.nan if one is None else one.share for one in held],
+        "lower_bound": [np.nan if one is None else one.lower_bound for one in held],
         "rows": [cf.rows for cf in details],
         "calls": [cf.calls for cf in details],
         "seconds": [cf.seconds for cf in details],
     }
     return pd.DataFrame(rows, index=panel.index)
+
+
+def _kind(cf: Counterfactual, prefer: str) -> str | None:
+    """The kind of answer that a counterfactual is, the preferred one where it is of several."""
+    names = [name for name, option in cf.options.items() if cf.x is not None and np.array_equal(option.x, cf.x)]
+    return prefer if prefer in names else next(iter(names), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from sktime.utils.parallel import parallelize
 
 from ntdcfe import NTDCFE, Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins._shared.budget import for_the_search
+from ntdcfe_plugins._shared.asked import from_first_look
+from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins.sktime.panels import Panel, as_numpy3D
 
 if TYPE_CHECKING:
@@ -111,6 +112,52 @@ class Run:
             if _same(np.asarray(answer), expected[group]):
                 formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
         return formats
+
+    @property
+    def n_before(self) -> int:
+        """Rows of each instance that are asked before the search: the first look, and whether a cheaper way agrees."""
+        return self.explainer.model.n_asked + (not self.panel.alike)
+
+    @property
+    def n_around(self) -> int:
+        """Rows of each instance that are asked before and after a search."""
+        return self.n_before + self.explainer.model.n_asked
+
+    @property
+    def may_search(self) -> bool:
+        """Whether any row is left for a search."""
+        return self.settings.max_rows is None or self.settings.max_rows > self.n_around
+
+    def search(self, present: Prediction) -> list[Counterfactual]:
+        """The counterfactuals of all instances, with the costs of what is asked around the search."""
+        formats = self.cheapest_formats(present)
+        limits = for_the_search(self.settings, self.n_around)
+        found = replace(self, settings=limits).explain(range(len(self.panel)), formats)
+        return [with_costs(cf, self.n_around, self.n_around) for cf in found]
+
+    def search_again(self, which: Sequence[int], details: Sequence[Counterfactual]) -> dict[int, Counterfactual]:
+        """New counterfactuals of those instances, by predict on their own container; none without rows left for it."""
+        if not which:
+            return {}
+        limits = for_the_search(self.settings, max(details[i].rows for i in which))
+        if self.settings.max_rows is not None and self.settings.max_rows <= max(details[i].rows for i in which):
+            return {}
+        again = replace(self, settings=limits).explain(which, dict.fromkeys(which, Format("own", "predict")))
+        return {
+            i: with_costs(cf, details[i].rows, details[i].calls, details[i].failures, details[i].seconds)
+            for i, cf in zip(which, again, strict=True)
+        }
+
+    def from_first_look(self, present: Prediction) -> list[Counterfactual]:
+        """The counterfactuals of all instances where no row is left for a search."""
+        found: dict[int, Counterfactual] = {}
+        for group in self._by_length(range(len(self.panel))):
+            engine = self._engine(group[0], Format("own", "predict"))
+            series = np.stack([self.panel.series[i] for i in group])
+            targets = [self.targets[i] for i in group]
+            outcomes = Prediction(present.outcomes[group])
+            found |= zip(group, from_first_look(engine, series, targets, outcomes), strict=True)
+        return [with_costs(found[i], 1, 1) for i in range(len(self.panel))]
 
     def explain(self, which: Sequence[int], formats: Mapping[int, Format]) -> list[Counterfactual]:
         """The counterfactuals of those instances, in order."""

@@ -153,13 +153,100 @@ def test_a_last_line_that_is_garbage_is_dropped(path, undisturbed):
     assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
 
 
-def test_damage_in_the_middle_is_named(path):
+def test_what_is_damaged_in_the_middle_is_named_and_done_again(path, undisturbed):
     explainer = NTDCFE(rule, settings=SMALL)
     explainer.explain_batch(X, 1, checkpoint=path)
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:3], lines[3][:50], *lines[4:]]) + "\n")
-    with pytest.raises(InvalidInputError, match=r"line 4 of .*run\.jsonl is damaged"):
+    path.write_text("\n".join([*lines[:3], lines[3][:50] + lines[4], *lines[5:]]) + "\n")
+    with pytest.warns(UserWarning, match=r"line 4 of .*run\.jsonl cannot be read"):
+        assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+def test_a_damaged_head_is_refused(path):
+    explainer = NTDCFE(rule, settings=SMALL)
+    explainer.explain_batch(X, 1, checkpoint=path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0][:90], *lines[1:]]) + "\n")
+    with pytest.raises(InvalidInputError, match=r"line 1 of .*run\.jsonl is damaged"):
         explainer.explain_batch(X, 1, checkpoint=path)
+
+
+class FullDisk:
+    """``os.write`` of a disk that has no room for the lines from number `first` to before `last`; half are torn."""
+
+    def __init__(self, monkeypatch, first, last):
+        self.n, self.first, self.last, self.write = 0, first, last, os.write
+        monkeypatch.setattr("ntdcfe.run.checkpoint.os.write", self)
+
+    def __call__(self, file, data):
+        self.n += 1
+        if not self.first <= self.n < self.last:
+            return self.write(file, data)
+        if (self.n - self.first) % 2 == 0 and len(data) > 10:
+            return self.write(file, data[: len(data) // 2])  # a short write, then the error
+        raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_is_full_for_a_while_loses_nothing(path, undisturbed, monkeypatch):
+    explainer = NTDCFE(rule, settings=SMALL)
+    FullDisk(monkeypatch, 4, 9)
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+    monkeypatch.undo()
+    assert len(path.read_text().splitlines()) == 1 + len(X)
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+def test_a_disk_that_stays_full_is_not_blamed_on_the_model(path, undisturbed, monkeypatch):
+    explainer = NTDCFE(rule, settings=SMALL)
+    FullDisk(monkeypatch, 4, 999)
+    with pytest.warns(UserWarning, match="could not be written to.*No space left on device.*results .* are complete"):
+        results = explainer.explain_batch(X, 1, checkpoint=path)
+    assert same(results, undisturbed)
+    assert all(cf.cause is None for cf in results)
+    monkeypatch.undo()
+    assert same(explainer.explain_batch(X, 1, checkpoint=path), undisturbed)
+
+
+OTHER_PROCESS = """
+import sys
+import numpy as np
+from ntdcfe import NTDCFE, SearchSettings, Target
+from ntdcfe.problem.objective import Term
+
+class Own(Target):
+    def __init__(self, label):
+        self.label = label
+    def reached(self, prediction):
+        return prediction.outcomes == self.label
+
+class Price(Term):
+    def cost(self, x, original, features):
+        return (x != original).any(1).sum(1)
+
+def model(X):
+    calls.append(len(X))
+    return np.array(["low", "middle", "high", "higher"])[np.clip(X[:, -2:, 0].sum(1), -1, 2).astype(int) + 1]
+
+calls = []
+target = {"set": {"high", "higher", "middle"}, "frozen": frozenset({"high", "higher"}), "own": Own("high")}[sys.argv[2]]
+settings = SearchSettings(max_rows=200, terms=[Price()])
+NTDCFE(model, settings=settings).explain_batch(np.full((3, 5, 2), -1.0), target, checkpoint=sys.argv[1])
+print(len(calls))
+"""
+
+
+@pytest.mark.parametrize("target", ["set", "frozen", "own"])
+def test_another_process_goes_on_with_the_same_target(path, target):
+    calls = []
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", OTHER_PROCESS, str(path), target],
+            env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        calls.append(int(done.stdout))
+    assert calls[0] > 0
+    assert calls[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from ntdcfe import (
     PAPER,
     Causal,
     Continuous,
+    Counterfactual,
     Discrete,
     Features,
     InvalidInputError,
@@ -20,7 +21,7 @@ from ntdcfe import (
     Target,
 )
 from ntdcfe.problem.problem import Problem
-from ntdcfe.testing import ends_high, series
+from ntdcfe.testing import ends_high, series, stumps
 
 SMALL_PAPER = replace(PAPER, max_episodes=30, max_interventions=30, hidden=(32,), learning_rate=1e-3)
 SERIES = np.full((6, 3), -0.5)
@@ -145,7 +146,7 @@ def test_already_at_the_target(settings):
     cf = NTDCFE(rule, settings=settings).explain(-SERIES, target=1)
     assert cf.status == "already_target"
     np.testing.assert_array_equal(cf.x, -SERIES)
-    assert (cf.rows, cf.sparsity, cf.proximity, cf.changes) == (1 + settings.confirmations, 0, 0, ())
+    assert (cf.rows, cf.sparsity, cf.proximity, cf.changes) == (2 + settings.confirmations, 0, 0, ())
     assert "Nothing has to change" in str(cf)
 
 
@@ -465,3 +466,25 @@ def test_every_instance_of_a_batch_is_prepared_once(monkeypatch):
     X = np.stack([series(12, 2, seed, mean=-1.5) for seed in range(5)])
     NTDCFE(ends_high).explain_batch(X, 1, max_rows=200)
     assert len(built) == 5
+
+
+@pytest.mark.parametrize("wanted", [31, 32, 40, 60])
+def test_many_counterfactuals_get_as_many_as_asked_and_the_rows_that_there_are(wanted):
+    settings = SearchSettings(options=("nearest",))
+    cf = NTDCFE(stumps, settings=settings).explain(series(20, 4), 1, n_counterfactuals=wanted)
+    assert len({x.tobytes() for x in cf.candidates}) == wanted
+    assert (stumps(np.array(cf.candidates)) == 1).all()
+    assert cf.rows > 7500  # of 10,000: some are set aside for the last check of each
+
+
+def test_results_can_be_compared():
+    one, same = (NTDCFE(rule).explain(SERIES, 1, max_rows=300) for _ in range(2))
+    other = NTDCFE(rule, seed=1).explain(SERIES - 0.1, 1, max_rows=300)
+    assert one == same
+    assert one != other
+    assert one != "a counterfactual"
+    assert same in [other, one]
+    assert len({one, same, other}) == 2
+    assert Counterfactual.from_dict(one.to_dict()) == one
+    assert one.options == same.options
+    assert one.changes == same.changes

@@ -1,5 +1,6 @@
 """A model that fails, or contradicts itself: what was found stays found, and nothing wrong is handed out."""
 
+import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe import (
+    NTDCFE,
+    PAPER,
+    Causal,
+    Continuous,
+    Features,
+    InvalidInputError,
+    PredictorError,
+    SearchSettings,
+    Target,
+)
+from ntdcfe.testing import Counting
 
+try:
+    import pandas as pd
+except ImportError:  # the engine alone does without
+    pd = None
+
+needs_pandas = pytest.mark.skipif(pd is None, reason="needs pandas")
 SERIES = np.full((6, 3), -0.5)
 SMALL = SearchSettings(max_rows=400, batch_rows=33)
 
@@ -88,15 +106,54 @@ def test_the_error_is_raised_when_nothing_was_found(fault):
         NTDCFE(never, settings=settings).explain(SERIES, 1)
 
 
-def test_retries_change_nothing_but_the_count_of_failures():
-    plain = NTDCFE(proba, settings=SMALL).explain(SERIES, 1)
+def test_a_model_that_comes_back_costs_no_more_than_the_rows_of_its_retries():
     patient = replace(SMALL, retries=2, retry_wait=0.001)
-    cf = NTDCFE(Failing({0, 3, 4, 7}, broken), settings=patient).explain(SERIES, 1)
+    counting = Counting(Failing({0, 3, 4, 7}, broken))
+    cf = NTDCFE(counting, settings=patient).explain(SERIES, 1)
     assert cf.status == "found"
     assert cf.cause is None
     assert cf.failures == 4
-    assert cf.rows == plain.rows
+    assert (cf.rows, cf.calls) == (counting.rows, counting.calls)
+    assert rule(cf.x[None])[0] == 1
+
+
+def test_without_a_limit_retries_change_nothing_but_the_counts():
+    free = replace(PAPER.given(max_episodes=4, max_interventions=10, hidden=(20, 10)), max_rows=None)
+    plain = NTDCFE(rule, settings=free).explain(SERIES, 1)
+    patient = replace(free, retries=2, retry_wait=0.001)
+    cf = NTDCFE(Failing({0, 3, 4, 7}, broken, rule), settings=patient).explain(SERIES, 1)
+    assert (cf.status, cf.failures, cf.rows) == (plain.status, 4, plain.rows + 4)
     np.testing.assert_array_equal(cf.x, plain.x)
+
+
+class Flaky:
+    """The model, every second call of which fails."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self, X):
+        self.n += 1
+        return broken(X) if self.n % 2 else rule(X)
+
+
+@pytest.mark.filterwarnings("ignore:the model failed on")
+@pytest.mark.parametrize("max_batch_size", [None, 7])
+@pytest.mark.parametrize("max_rows", [1, 2, 10, 60, 300, 601])
+@pytest.mark.parametrize("model", ["flaky", "dead from the third call on", "dead from the ninth call on"])
+def test_the_model_sees_no_more_rows_than_it_may(model, max_rows, max_batch_size):
+    faulty = Flaky() if model == "flaky" else Failing(range(3 if "third" in model else 9, 99_999), broken, rule)
+    counting = Counting(faulty)
+    settings = SearchSettings(retries=3, retry_wait=0.0, max_rows=max_rows, max_batch_size=max_batch_size)
+    X = np.stack([SERIES - 0.1 * i for i in range(3)])
+    try:
+        cfs = NTDCFE(counting, settings=settings).explain_batch(X, 1)
+    except PredictorError:
+        cfs = []
+    assert counting.rows <= 3 * max_rows
+    if cfs:
+        assert all(cf.rows <= max_rows for cf in cfs)
+        assert counting.rows == sum(cf.rows for cf in cfs)
 
 
 def test_retries_wait_longer_each_time(monkeypatch):
@@ -123,14 +180,14 @@ def test_one_bad_instance_does_not_hit_its_company():
             raise ValueError("cannot read this one")
         return rule(rows)
 
-    alone = NTDCFE(rule, settings=SMALL).explain_batch(X, 1)
     with pytest.warns(UserWarning, match="failed on 1 of 4 instances.*cannot read this one"):
         cfs = NTDCFE(picky, settings=SMALL).explain_batch(X, 1)
     assert cfs[2].status == "model_failed"
     assert "cannot read this one" in str(cfs[2].cause)
     for i in (0, 1, 3):
-        assert cfs[i].status == "found"
-        np.testing.assert_array_equal(cfs[i].x, alone[i].x)
+        assert (cfs[i].status, cfs[i].cause, cfs[i].confirmed) == ("found", None, True)
+        assert rule(cfs[i].x[None])[0] == 1
+        assert cfs[i].rows <= 400  # the row that it was asked in vain with the bad one is among them
 
 
 def test_other_functions_may_fail_as_well():
@@ -223,6 +280,20 @@ def test_one_that_does_not_hold_is_replaced_by_the_next():
     assert not np.array_equal(cf.x, best.x)
     assert cf.contradicted
     assert rule(cf.x[None])[0] == 1
+
+
+@pytest.mark.parametrize(("n", "max_rows", "seed"), [(1, 300, 0), (1, 325, 1), (2, 700, 1), (2, 1175, 0), (6, 250, 0)])
+def test_an_answer_that_was_valid_under_noise_only_is_no_contradiction(n, max_rows, seed):
+    def model(X):
+        p = 1 / (1 + np.exp(-2 * (X[:, 0] - 100)))
+        return np.column_stack([1 - p, p])
+
+    age, size = (Continuous(name=n, bounds=b, precision=0) for n, b in (("age", (18, 127)), ("size", (0, 9))))
+    engine = NTDCFE(model, Features([age, size]), settings=SearchSettings(max_rows=max_rows, batch_rows=25), seed=seed)
+    cf = engine.explain(np.array([30.0, 3.0]), 1, n_counterfactuals=n)
+    assert cf.found
+    assert not cf.contradicted
+    assert (model(np.array(cf.candidates))[:, 1] > 0.5).all()
 
 
 def test_a_steady_model_pays_little_for_it():
@@ -457,3 +528,199 @@ def test_votes_that_ran_out_of_rows_count_for_something():
 def test_an_interval_is_not_for_a_model_of_words(model, options):
     with pytest.raises(InvalidInputError, match=r"an interval is for numbers, the model says .*'b'"):
         NTDCFE(model, settings=SMALL, **options).explain_batch(SERIES[None], Target.interval(0.2, None))
+
+
+class TestARegionWithoutAnswers:
+    """Rows that the model cannot score are not reached, and are counted; the others are searched as ever."""
+
+    @staticmethod
+    def counted(model):
+        nothing = []
+
+        def predict(X):
+            answer = np.asarray(model(X))
+            flat = answer.reshape(len(answer), -1)
+            nothing.append(sum(any(v is None or v is getattr(pd, "NA", None) or v != v or v == np.inf for v in row) for row in flat))
+            return answer
+
+        return predict, nothing
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_regression_with_a_region_of_nan(self, seed, value):
+        def model(X):
+            total = X[:, -2:, 0].sum(1)
+            return np.where(X[:, :, 1].min(1) < -1.2, value, total)
+
+        predict, nothing = self.counted(model)
+        cf = NTDCFE(predict, settings=SMALL, seed=seed).explain(SERIES, Target.interval(0.5, None))
+        assert cf.status == "found"
+        assert cf.cause is None
+        assert model(cf.x[None])[0] >= 0.5
+        assert cf.unscored == sum(nothing) > 0
+        assert f"no answer for {cf.unscored} of {cf.rows} rows" in str(cf)
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            lambda label: np.where(label == 2, None, label),
+            lambda label: np.where(label == 2, None, np.array(["no", "yes", ""])[label]),
+            pytest.param(lambda label: np.where(label == 2, pd.NA, label), marks=needs_pandas),
+            pytest.param(lambda label: pd.Series(label).where(label != 2).astype("Int64"), marks=needs_pandas),
+            lambda label: np.where((label == 2)[:, None], np.nan, np.eye(2)[label % 2]),
+            pytest.param(
+                lambda label: pd.DataFrame(np.eye(2)[label % 2], dtype="Float64").mask(np.tile(label == 2, (2, 1)).T),
+                marks=needs_pandas,
+            ),
+        ],
+        ids=["None", "None in text", "NA", "Int64", "probabilities", "Float64 probabilities"],
+    )
+    @pytest.mark.parametrize("other", [False, True])
+    def test_labels_and_probabilities_that_are_missing(self, answer, other):
+        def label(X):
+            return np.where(X[:, :, 1].min(1) < -1.2, 2, rule(X))
+
+        text = np.array(answer(np.array([1]))).ravel()[0] == "yes"
+        target = "other" if other else "yes" if text else 1
+        cf = NTDCFE(lambda X: answer(label(X)), settings=SMALL).explain(SERIES, target)
+        assert cf.status == "found"
+        assert label(cf.x[None])[0] == 1
+        assert cf.unscored > 0
+
+    def test_a_whole_batch_of_the_region_is_no_failure_once_the_region_is_known(self):
+        def model(X):
+            return np.where(X[:, :, 1].min(1) < -1.2, np.nan, X[:, -2:, 0].sum(1))
+
+        small = replace(SMALL, max_batch_size=1)
+        cf = NTDCFE(model, settings=replace(small, max_rows=200)).explain(SERIES, Target.interval(0.5, None))
+        assert cf.status in ("found", "model_failed")
+        assert cf.found
+
+    def test_it_is_the_models_failure_if_most_rows_have_no_answer(self):
+        def model(X):
+            return np.where((X == SERIES).all((1, 2)) | (np.arange(len(X)) % 4 == 0), 0.0, np.nan)
+
+        with pytest.raises(PredictorError, match=r"nothing for \d+ of \d+ rows"):
+            NTDCFE(model, settings=SMALL).explain(SERIES, Target.interval(0.5, None))
+
+    def test_the_series_itself_has_to_have_an_answer(self):
+        def model(X):
+            return np.where(X[:, 0, 0] == -0.5, np.nan, 1.0)
+
+        with pytest.raises(PredictorError, match="NaN"):
+            NTDCFE(model, settings=SMALL).explain(SERIES, Target.interval(2, None))
+        X = np.stack([SERIES - 0.1, SERIES])
+        with pytest.warns(UserWarning, match="1 of 2"):
+            cfs = NTDCFE(lambda X: np.where(X[:, 0, 2] == -0.5, np.nan, rule(X)), settings=SMALL).explain_batch(X, 1)
+        assert cfs[0].found
+        assert cfs[1].status == "model_failed"
+        assert "for the series itself" in str(cfs[1].cause)
+
+
+class TestAModelThatAnswersByCompany:
+    """Batch normalisation left in training mode: what a row is told depends on the other rows of its batch."""
+
+    @staticmethod
+    def by_company(X):
+        total = X.reshape(len(X), -1).sum(1)
+        return (total - total.mean() > 1e-9).astype(int)  # alone, a row is as all its batch: never above
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_result_says_so(self, seed):
+        cf = NTDCFE(self.by_company, settings=SMALL, seed=seed).explain(SERIES, 1)
+        assert cf.contradicted
+        assert not cf.confirmed
+        assert cf.holds_alone is not True
+        if cf.holds_alone is False:
+            assert "in a call of its own, the model says otherwise" in str(cf)
+
+    def test_and_so_it_does_in_a_batch(self):
+        X = np.stack([SERIES - 0.1 * i for i in range(4)])
+        for cf in NTDCFE(self.by_company, settings=SMALL).explain_batch(X, 1):
+            assert not cf.confirmed
+
+    def test_every_answer_is_asked_once_alone_and_nothing_else_is_in_that_call(self):
+        counting = Counting(rule)
+        X = np.stack([SERIES - 0.1 * i for i in range(4)])
+        cfs = NTDCFE(counting, settings=SMALL).explain_batch(X, 1, n_counterfactuals=2)
+        alone = {rows[0].tobytes() for rows in counting.asked if len(rows) == 1}
+        for cf in cfs:
+            assert cf.confirmed
+            assert cf.holds_alone is True
+            assert all(x.tobytes() in alone for x in cf.candidates[:2])
+
+    def test_a_model_that_errs_now_and_then_is_not_taken_for_one(self):
+        confirmed = []
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            noisy = lambda X, rng=rng: np.where(rng.random(len(X)) < 0.05, 1 - rule(X), rule(X))  # noqa: E731
+            cf = NTDCFE(noisy, settings=SearchSettings(max_rows=1500), seed=seed).explain(SERIES, 1)
+            confirmed.append(cf.found and cf.holds_alone)
+        assert sum(confirmed) >= 9
+
+    def test_without_a_row_left_it_is_not_asked(self):
+        cf = NTDCFE(rule, settings=SearchSettings(max_rows=400, confirmations=1)).explain(SERIES, 1)
+        assert cf.holds_alone in (True, None)
+        assert cf.rows <= 400
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("error", [Unprintable(), SystemExit(3)], ids=["unprintable", "exit"])
+def test_whatever_the_model_raises_what_was_found_stays_found(error):
+    def fault(X):
+        raise error
+
+    cf = NTDCFE(Failing({8}, fault), settings=SMALL).explain(SERIES, 1)
+    assert cf.found
+    assert cf.status == "model_failed"
+    assert type(error).__name__ in str(cf.cause)
+
+
+@pytest.mark.parametrize("where", ["plausible", "causal rule"])
+def test_an_exception_that_cannot_be_printed_in_another_function(where):
+    calls = []
+
+    def fault(*given):
+        calls.append(1)
+        if len(calls) == 6:
+            raise Unprintable
+        return np.ones(len(given[0]), bool) if where == "plausible" else given[0]
+
+    options = {"plausible": fault} if where == "plausible" else {"constraints": [Causal(1, 0, fault)]}
+    with contextlib.suppress(PredictorError):
+        cf = NTDCFE(rule, **options, settings=SMALL).explain(SERIES, 1)
+        assert cf.status == "model_failed"
+        assert "Unprintable" in str(cf.cause)
+    assert len(calls) >= 6
+
+
+def test_any_number_of_retries(monkeypatch):
+    waits = []
+    monkeypatch.setattr("ntdcfe.model.predictor.time.sleep", waits.append)
+    settings = SearchSettings(max_rows=None, retries=3000, retry_wait=0.001)
+    with pytest.raises(PredictorError, match="lost connection"):
+        NTDCFE(broken, settings=settings).explain(SERIES, 1)
+    assert len(waits) == 3000
+    assert max(waits) == 3600
+
+
+def test_a_session_keeps_what_was_found_when_a_function_of_the_users_fails():
+    calls = []
+
+    def plausible(rows):
+        calls.append(len(rows))
+        if len(calls) == 4:
+            raise RuntimeError("detector is out of order")
+        return np.ones(len(rows), bool)
+
+    session = NTDCFE(None, plausible=plausible, settings=SMALL).session(SERIES, 1)
+    while (rows := session.ask()) is not None:
+        session.tell(rule(rows))
+    assert session.result().found
+    assert "out of order" in str(session.result().cause)

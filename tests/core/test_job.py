@@ -56,6 +56,8 @@ def test_wound_up_it_still_asks_the_answer_again():
     instance.wind_up("interrupted")
     assert instance.phase == "check"
     tell(instance, above)
+    assert instance.pending.alone
+    tell(instance, above)
     assert (instance.status, instance.confirmed, instance.complete) == ("interrupted", True, False)
 
 
@@ -83,7 +85,7 @@ def test_a_failure_of_our_own_says_where_it_was_raised():
 
 def test_an_answer_that_does_not_hold_is_replaced():
     """The nearest of the pool is not valid when it is asked again."""
-    instance, lying = job(max_rows=700), {"now": True}
+    instance, lying = job(max_rows=700, options=["nearest"]), {"now": True}
     instance.begin()
     while instance.phase != "done":
         if instance.phase == "check" and lying["now"]:

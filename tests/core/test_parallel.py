@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, InvalidInputError, SearchSettings, Target
+from ntdcfe import NTDCFE, Features, InvalidInputError, PredictorError, SearchSettings, Target
 
 SMALL = SearchSettings(max_rows=300, batch_rows=37)
 X = np.random.default_rng(0).normal(-0.5, 0.3, (12, 6, 3))
@@ -94,6 +94,58 @@ def test_a_worker_that_dies_is_replaced(expected, tmp_path):
     cfs = NTDCFE(deadly, settings=SMALL).explain_batch(X, 1, backend="loky", n_jobs=2)
     assert os.path.exists(killed)
     assert same(cfs, expected)
+
+
+def deadly_for(places):
+    """A model that ends its process when it is asked about those instances of X."""
+    marks = X[places, 0, 1]
+
+    def deadly(rows):
+        if np.isin(rows[:, 0, 1], marks).any():
+            os._exit(1)
+        return (rows[:, -2:, 0].min(1) > 0).astype(int)
+
+    return deadly
+
+
+FROZEN = Features.continuous(3, actionable_steps=slice(1, None))  # the mark stays
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+@pytest.mark.parametrize("places", [[0], [3, 4], [2, 7, 11]])
+def test_series_that_kill_their_workers_take_no_others_along(backend, places, tmp_path):
+    expected = NTDCFE(rule, FROZEN, settings=SMALL).explain_batch(X, 1)
+    explainer, path = NTDCFE(deadly_for(places), FROZEN, settings=SMALL), tmp_path / "run.jsonl"
+    with pytest.warns(UserWarning, match=f"failed on {len(places)} of 12"):
+        cfs = explainer.explain_batch(X, 1, backend=backend, n_jobs=2, checkpoint=path)
+    assert [i for i, cf in enumerate(cfs) if cf.status == "model_failed"] == places
+    assert all("died" in str(cfs[i].cause) for i in places)
+    healthy = [i for i in range(12) if i not in places]
+    assert same([cfs[i] for i in healthy], [expected[i] for i in healthy])
+    assert len(path.read_text().splitlines()) == 1 + len(healthy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_where_every_series_kills_its_worker_the_error_is_raised(backend):
+    with pytest.raises(PredictorError, match="died"):
+        NTDCFE(deadly_for([0, 1, 2]), FROZEN, settings=SMALL).explain_batch(X[:3], 1, backend=backend, n_jobs=2)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed")
+@pytest.mark.cluster
+def test_a_series_that_kills_its_dask_worker_takes_no_others_along():
+    distributed = pytest.importorskip("distributed")
+    expected = NTDCFE(rule, FROZEN, settings=SMALL).explain_batch(X, 1)
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        pytest.warns(UserWarning, match="failed on 1 of 12"),
+    ):
+        cfs = NTDCFE(deadly_for([5]), FROZEN, settings=SMALL).explain_batch(X, 1, backend="dask")
+    assert [i for i, cf in enumerate(cfs) if cf.status == "model_failed"] == [5]
+    assert same(cfs[:5] + cfs[6:], expected[:5] + expected[6:])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")

@@ -40,6 +40,16 @@ def test_what_is_valid_alone_does_not_stop_the_search_for_others(labels_only):
     assert any(chosen >= {1, 2} for chosen in changed)
 
 
+@pytest.mark.parametrize("prefer", ["simplest", "nearest", "sturdiest"])
+def test_whichever_kind_is_preferred_several_differ_in_what_they_change(prefer):
+    def model(X):
+        return likely(4 * (X[:, 0] + X[:, 1] + X[:, 2]) - 3)
+
+    features = Features([Continuous(bounds=(0, 1))] * 4)
+    cf = NTDCFE(model, features).explain(np.zeros(4), 1, n_counterfactuals=3, prefer=prefer)
+    assert {frozenset(np.flatnonzero(x)) for x in cf.candidates[:3]} >= {frozenset([i]) for i in range(3)}
+
+
 def test_categories_bounds_and_rules_hold():
     features = Features(
         [

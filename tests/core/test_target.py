@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntdcfe import InvalidInputError, PredictorError, Target
+from ntdcfe import NTDCFE, InvalidInputError, PredictorError, Target
 from ntdcfe.problem.prediction import Prediction
 
 THREE = Prediction(
@@ -99,3 +99,49 @@ def test_targets_that_make_no_sense(make):
 def test_unknown_labels_are_named():
     with pytest.raises(InvalidInputError, match=r"\['x'\].*\['a', 'b'\]"):
         Target.of(["a", "x"]).check_classes(np.array(["a", "b"]))
+
+
+class TestLabelsOfTheWrongKind:
+    """A target that no prediction can reach is refused after the first look, not when the budget is spent."""
+
+    def explained(self, labels, target, **options):
+        calls = []
+
+        def model(X):
+            calls.append(len(X))
+            return np.array(labels)[(X[:, -1, 0] > 0).astype(int)]
+
+        try:
+            return NTDCFE(model, **options).explain(np.full((4, 2), -1.0), target, max_rows=300)
+        finally:
+            self.calls = calls
+
+    def test_text_where_labels_are_numbers(self):
+        with pytest.raises(InvalidInputError, match=r"\['1'\].* text.*numbers: it says 0"):
+            self.explained([0, 1], "1")
+        assert len(self.calls) == 1
+
+    def test_numbers_where_labels_are_text(self):
+        with pytest.raises(InvalidInputError, match=r"numbers.*text: it says 'no'"):
+            self.explained(["no", "yes"], 1)
+
+    def test_in_a_batch(self):
+        with pytest.raises(InvalidInputError, match="it says 0"):
+            NTDCFE(lambda X: (X[:, -1, 0] > 0).astype(int)).explain_batch(np.full((3, 4, 2), -1.0), "1")
+
+    @pytest.mark.parametrize("target", [True, 1, 1.0, np.int8(1), [1, "yes"], {"1", 1}])
+    def test_numbers_of_any_kind_are_numbers(self, target):
+        assert self.explained([0, 1], target).prediction == 1
+        assert self.explained([False, True], target).prediction is True
+
+    @pytest.mark.parametrize("target", ["yes", [1, "yes"], np.array(["yes"])])
+    def test_text_beside_numbers(self, target):
+        assert self.explained(["no", "yes"], target).prediction == "yes"
+
+    def test_a_class_that_is_called_other(self):
+        labels = ["one", "other"]
+        assert self.explained(labels, Target.label("other")).prediction == "other"
+        assert self.explained(["other", "one"], Target.other()).prediction == "one"
+        with pytest.raises(InvalidInputError, match=r"Target\.label\('other'\)"):
+            self.explained(labels, "other", classes=labels, output="labels")
+        assert not self.calls

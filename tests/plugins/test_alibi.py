@@ -5,6 +5,7 @@ import importlib
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -732,3 +733,162 @@ def test_rows_given_with_the_call_include_the_adapter_s_own(iris):
     explanation = NTDCFE(recorder).explain(X[:1], max_rows=150)
     assert explanation.rows == [len(recorder.seen)]
     assert len(recorder.seen) <= 150
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("target", ["other", "same"])
+def test_a_few_rows_are_not_exceeded(iris, max_rows, target):
+    X, _, model = iris
+    recorder = Recorder(model.predict_proba)
+    explanation = NTDCFE(recorder, target).explain(X[[0, 60]], max_rows=max_rows)
+    assert len(recorder.seen) <= 2 * max_rows
+    assert sum(explanation.rows) == len(recorder.seen)
+    if target == "same":
+        assert explanation.status == ["already_target"] * 2
+        np.testing.assert_array_equal(explanation.cf["X"], X[[0, 60]])
+
+
+def held(predictor, x, noise, wanted):
+    """The share of 500 copies of one row with that noise that the predictor puts into the class."""
+    rng = np.random.default_rng(7)
+    return (predictor(x + noise * rng.standard_normal((500, *x.shape))).argmax(1) == wanted).mean()
+
+
+def test_the_options_of_an_explanation_and_which_of_them_is_preferred(tmp_path):
+    X = np.full((1, 8, 2), -0.5)
+    ranges = {"feature_range": (-2, 2), "feature_names": ["load", "wind"]}
+    chosen = {}
+    for prefer in ("simplest", "nearest", "sturdiest"):
+        explanation = NTDCFE(last_steps, 1, **ranges, max_rows=3000).explain(X, prefer=prefer)
+        assert explanation.option == [prefer]
+        assert explanation.meta["params"]["prefer"] == prefer
+        (places,), (several,) = explanation.options, explanation.all
+        assert set(places) == {"simplest", "nearest", "sturdiest"}
+        assert places[prefer] == 0
+        for name, place in places.items():
+            entry = several[place]
+            assert name in entry["option"]
+            assert entry["class"] == last_steps(entry["X"]).argmax() == 1
+            assert entry["distance"] == pytest.approx(np.abs(entry["X"] - X).sum())
+        chosen[prefer] = explanation
+    nearest, simplest, sturdiest = (chosen[name].proximity[0] for name in ("nearest", "simplest", "sturdiest"))
+    assert nearest <= simplest <= sturdiest
+    explanation = chosen["simplest"]
+    (edits,), (survival,) = explanation.edits, explanation.survival
+    assert all(edit["text"] in explanation.text[0] for edit in edits)
+    assert survival["lower_bound"] <= survival["share"] <= 1
+    assert held(last_steps, explanation.cf["X"][0], survival["noise"], 1) >= survival["lower_bound"] - 0.05
+    assert len(explanation.contributions[0]) == len(edits)
+    again = Explanation.from_json(explanation.to_json())
+    strictly(explanation.to_json())
+    assert (again.edits, again.survival, again.options) == (
+        explanation.edits, explanation.survival, explanation.options
+    )  # fmt: skip
+    explainer = NTDCFE(last_steps, 1, **ranges, max_rows=1500)
+    explainer.save(tmp_path)
+    loaded = load_explainer(tmp_path, last_steps)
+    assert loaded.explain(X, prefer="nearest").edits == explainer.explain(X, prefer="nearest").edits
+
+
+def test_sentences_name_the_steps_as_the_user_does():
+    X, months = np.full((1, 4, 1), -0.5), ["May", "June", "July", "August"]
+    explanation = NTDCFE(last_steps, 1, ["load"], step_names=months, max_rows=ROWS).explain(X)
+    assert any(month in explanation.text[0] for month in months)
+    assert "step " not in explanation.text[0]
+    with pytest.raises(ValueError, match="step_names must name the 8 steps"):
+        NTDCFE(last_steps, 1, step_names=months).explain(np.zeros((1, 8, 1)))
+
+
+def test_what_auto_takes_the_answers_for_is_said_once_and_can_be_said():
+    def logits(X):  # within 0 to 1, which probabilities are, too
+        return np.column_stack([np.full(len(X), 0.5), np.clip(X[:, 0], 0, 1)])
+
+    X = np.array([[0.2, 0.0]])
+    explainer = NTDCFE(logits, scales={0: 0.2, 1: 0.2}, max_rows=ROWS)
+    with pytest.warns(UserWarning, match="taken as logits, as the columns .* do not add up to 1"):
+        first = explainer.explain(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explainer.explain(X)
+    assert first.meta["params"]["output"] == "logits"
+    np.testing.assert_allclose(first.orig_proba.sum(1), 1)
+    with pytest.warns(UserWarning, match=r"taken as the probability of class 1, as 0\.2"):
+        NTDCFE(lambda X: X[:, 0].clip(0, 1), max_rows=50).explain(X)
+    for output, predictor in {"logits": logits, "auto": lambda X: two_columns(X[:, 0].clip(0, 1))}.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            NTDCFE(predictor, output=output, max_rows=50).explain(X)
+
+
+def test_probabilities_that_rounding_put_outside_0_to_1_are_probabilities():
+    def rounded(X):
+        return two_columns((X[:, 0] > 1).astype(float)) * 1.0000001
+
+    explanation = NTDCFE(rounded, scales={0: 1.0}, max_rows=ROWS).explain(np.array([[0.0]]))
+    assert explanation.meta["params"]["output"] == "probabilities"
+    np.testing.assert_array_equal(explanation.orig_proba, [[1, 0]])
+    assert explanation.success == [True]
+
+
+@pytest.mark.parametrize("word", ["other", "same"])
+def test_a_class_that_is_called_like_a_word_of_alibi_s(iris, word):
+    X, _, model = iris
+    explainer = NTDCFE(model.predict_proba, word, classes=["a", word, "c"], max_rows=ROWS)
+    with pytest.raises(ValueError, match=rf"say Target.label\('{word}'\) for the class"):
+        explainer.explain(X[:1])
+    meant = NTDCFE(model.predict_proba, Target.label(word), classes=["a", word, "c"], max_rows=ROWS)
+    assert meant.explain(X[:1]).cf["class"].tolist() == [[word]]
+
+
+def test_labels_are_translated_to_the_type_of_the_predictor_s_own():
+    def numbers(X):
+        return (X[:, 0] > 1).astype(int)
+
+    def words(X):
+        return np.where(X[:, 0] > 1, "1", "0")
+
+    X, options = np.array([[0.0]]), {"scales": {0: 1.0}, "max_rows": ROWS}
+    assert NTDCFE(numbers, "1", **options).explain(X).cf["class"].tolist() == [[1]]
+    assert NTDCFE(numbers, **options).explain(X, Y_t=["1"]).cf["class"].tolist() == [[1]]
+    assert NTDCFE(words, 1, **options).explain(X).cf["class"].tolist() == [["1"]]
+    assert NTDCFE(lambda X: two_columns(numbers(X)), "1", **options).explain(X).cf["class"].tolist() == [[1]]
+    recorder = Recorder(numbers)
+    with pytest.raises(ValueError, match=r"target 'yes' is no label of the predictor, which gives numbers: \[0\]"):
+        NTDCFE(recorder, "yes", **options).explain(X)
+    assert len(recorder.seen) == 1
+
+
+def test_names_of_the_engine_that_alibi_spells_differently(iris):
+    X, _, model = iris
+    explainer = NTDCFE(model.predict_proba, max_rows=ROWS)
+    for wrong, meant in {
+        "n_counterfactuals": "num_samples", "target": "Y_t", "progress": "verbose", "max_row": "max_rows"
+    }.items():  # fmt: skip
+        with pytest.raises(TypeError, match=f"unexpected argument '{wrong}': did you mean {meant}\\?"):
+            explainer.explain(X[:1], **{wrong: 2})
+    for wrong, meant in {"target": "target_class", "bounds": "feature_range", "imutable_features": "immutable"}.items():
+        with pytest.raises(TypeError, match=f"unexpected argument '{wrong}': did you mean {meant}"):
+            NTDCFE(model.predict_proba, **{wrong: 2})
+    with pytest.raises(TypeError, match="conditions are given to the explainer"):
+        explainer.explain(X[:1], C=[{}])
+
+
+def test_whole_numbers_stay_whole_unless_it_is_said_otherwise():
+    def predictor(X):
+        return two_columns(sigmoid(X[:, 0] / 7 + X[:, 1] - 6.05))
+
+    def explained(X, **options):
+        limits = {"feature_range": {"age": (18, 70), "share": (0, 1)}, "immutable_features": ["share"]}
+        explainer = NTDCFE(predictor, 1, ["age", "share"], max_rows=ROWS, **limits, **options)
+        explanation = explainer.explain(X, prefer="nearest")
+        assert explanation.success == [True]
+        return explanation.cf["X"][0, 0]
+
+    for X in (np.array([[26.0, 0.0]]), np.array([[26, 0]])):
+        assert explained(X) == 43
+    assert explained(np.array([[26.0, 0.0]]), decimals={"age": 2}) == pytest.approx(42.36, abs=0.2)
+    assert explained(np.array([[26.0, 0.0]]), decimals={"age": None}) % 1 != 0
+    assert explained(np.array([[26.5, 0.0]])) % 1 != 0
+    # Few and small numbers without decimals are whole by chance.
+    scaled = NTDCFE(lambda X: two_columns(sigmoid(9 * (X[:, 0] - 0.4))), 1, feature_range=(0, 1), max_rows=ROWS)
+    assert scaled.explain(np.array([[0.0, 1.0]])).cf["X"][0, 0] % 1 != 0

@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder  # noqa: E402
 from ntdcfe import AtMost, Causal, Counterfactual, PredictorError, SearchSettings, Target, Term  # noqa: E402
 from ntdcfe_plugins.dice import NTDCFE, Dice, NoCounterfactualsFound, SeriesColumns, register  # noqa: E402
 
-FAST = SearchSettings(max_rows=300, batch_rows=25)
+FAST = SearchSettings(max_rows=300, batch_rows=25, options=["nearest"])
 RANGES = {"age": [18, 80], "income": [0.0, 150.0], "job": ["clerk", "nurse", "pilot"], "own": ["yes", "no"]}
 PRECISION = {"income": ["float", 1]}
 
@@ -363,7 +363,7 @@ def test_a_query_moved_into_a_range_is_told_of_from_where_it_was(income):
     (example,) = explanations.cf_examples_list
     told, row = example.counterfactual, example.final_cfs_df.iloc[0]
     assert (told.status, told.present, told.prediction) == ("found", "bad", "good")
-    assert "raise 'age' by" in str(told)
+    assert "raise 'age' from 30 to" in str(told)
     assert {change.feature for change in told.changes} == {name for name in RANGES if row[name] != query[name][0]}
     np.testing.assert_array_equal(told.original[:2], [30, income])
 
@@ -928,3 +928,103 @@ def check_rows(problem, i, rows):
         assert inside.between(allowed[0] - rough, allowed[1] + rough).all()
         changed = changed.astype(float)
         np.testing.assert_allclose(changed, changed.round(problem.decimals[name]), rtol=0, atol=rough)
+
+
+class ByPlace(Scored):
+    """A model that knows its columns by their places, as one that was fitted on an array does."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(pd.DataFrame(np.asarray(X), columns=list(RANGES)))
+
+
+def test_columns_in_another_order_reach_the_model_in_that_of_the_data():
+    m = dice_ml.Model(model=ByPlace(lambda X: X["age"] / 20 + X["income"] / 10 - 8.0), backend="sklearn")
+    queries = poor(2)
+    expected = rows_of(explainer(m=m).generate_counterfactuals(queries, 2))
+    for form in (lambda X: X, lambda X: X.to_dict("records"), lambda X: [X[:1], X[1:]]):
+        turned = form(queries[["own", "income", "job", "age"]])
+        for rows, same in zip(rows_of(explainer(m=m).generate_counterfactuals(turned, 2)), expected, strict=True):
+            pd.testing.assert_frame_equal(rows, same)
+    with pytest.raises(ValueError, match=r"lacks features \['job'\]"):
+        explainer(m=m).generate_counterfactuals(queries[["own", "income", "age"]], 1)
+    with pytest.raises(ValueError, match=r"\['height'\] of the query are not present"):
+        explainer(m=m).generate_counterfactuals(queries.assign(height=1), 1)
+    with pytest.raises(ValueError, match=r"features \['age'\] more than once"):
+        explainer(m=m).generate_counterfactuals(pd.concat([queries, queries[["age"]]], axis=1), 1)
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3, 5, 8, 20, 60])
+@pytest.mark.parametrize("total", [1, 5])
+def test_a_few_rows_are_not_exceeded(max_rows, total):
+    m, asked = counted()
+    try:
+        examples = explainer(m=m).generate_counterfactuals(poor(2), total, max_rows=max_rows).cf_examples_list
+    except NoCounterfactualsFound as nothing:
+        examples = nothing.explanations.cf_examples_list
+    assert sum(asked) <= 2 * max_rows
+    assert sum(example.counterfactual.rows for example in examples) == sum(asked)
+
+
+def counted():
+    """The usual model, and the numbers of rows that it was asked about."""
+    asked = []
+
+    def score(X):
+        asked.append(len(X))
+        return worth(X)
+
+    return model(score), asked
+
+
+def held(rows, noise):
+    """The share of 400 copies of each row whose numbers are off by so much of a quarter of their ranges."""
+    rng, copies = np.random.default_rng(3), pd.concat([rows] * 400)
+    for name in ("age", "income"):
+        copies[name] = copies[name] + noise * np.ptp(RANGES[name]) / 4 * rng.standard_normal(len(copies))
+    copies["age"] = copies["age"].round()
+    return (worth(copies) > 0).to_numpy().reshape(400, -1).mean(0)
+
+
+def test_rows_tell_their_edits_and_how_they_do_under_noise():
+    explanations = NTDCFE(private(), model()).generate_counterfactuals(poor(2), 2)
+    for example in explanations.cf_examples_list:
+        query, rows, details = example.test_instance_df.iloc[0], example.final_cfs_df, example.details_df
+        assert list(details.columns) == [*rows.columns, "edits", "survival", "lower_bound"]
+        for i, edits in enumerate(example.edits):
+            assert {edit.feature for edit in edits} == {name for name in RANGES if rows[name][i] != query[name]}
+            assert details["edits"][i] == "; ".join(edit.text for edit in edits)
+        first = example.survival[0]
+        assert example.counterfactual.survival == first
+        assert example.counterfactual.edits == example.edits[0]
+        assert first.lower_bound - 0.05 <= held(rows[:1], first.noise)[0] <= 1
+        assert str(first) in str(example.counterfactual)
+
+
+def test_the_preferred_kind_comes_first_and_withstands_noise():
+    queries = poor(2)
+    nearest, sturdy = (
+        NTDCFE(private(), model()).generate_counterfactuals(queries, 2, prefer=prefer).cf_examples_list
+        for prefer in ("nearest", "sturdiest")
+    )
+    for near, far in zip(nearest, sturdy, strict=True):
+        assert far.survival[0].share >= 0.95
+        assert held(far.final_cfs_df[:1], 0.01)[0] >= 0.9
+        assert held(near.final_cfs_df[:1], 0.01)[0] <= held(far.final_cfs_df[:1], 0.01)[0]
+        changed = [
+            {name for name in RANGES if far.final_cfs_df[name][i] != far.test_instance_df[name][0]} for i in (0, 1)
+        ]
+        assert changed[0] != changed[1]
+    with pytest.raises(ValueError, match="prefer must be"):
+        NTDCFE(private(), model()).generate_counterfactuals(queries, 1, prefer="best")
+
+
+def test_all_kinds_of_answers_as_rows_where_they_are_asked_for():
+    e = explainer(settings=SearchSettings(max_rows=4000))
+    (example,) = e.generate_counterfactuals(poor(1), 1).cf_examples_list
+    options = example.options_df
+    assert set(options.index) == {"simplest", "nearest", "sturdiest"}
+    assert (worth(options) > 0).all()
+    first = example.final_cfs_df[list(RANGES)].iloc[0]
+    assert options.loc["simplest", list(RANGES)].tolist() == first.tolist()
+    (alone,) = explainer().generate_counterfactuals(poor(1), 1).cf_examples_list
+    assert alone.options_df is None

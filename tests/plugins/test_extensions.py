@@ -161,7 +161,7 @@ EVERYWHERE = pytest.mark.parametrize("explain", [by_the_engine, by_alibi, by_dic
 def explained(explain, target=1, constraints=(), **settings):
     """The counterfactual (K, D), and every row that the model saw (n, K, D)."""
     model = Model()
-    x = explain(model, target, constraints, SearchSettings(max_rows=800, batch_rows=25, **settings))
+    x = explain(model, target, constraints, SearchSettings(max_rows=2000, batch_rows=40, **settings))
     return np.asarray(x, float), model.rows
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import doctest
+import json
 import pickle
 import subprocess
 import sys
@@ -33,7 +34,7 @@ from sktime.transformations.padder import PaddingTransformer
 from sktime.transformations.summarize import SummaryTransformer
 from sktime.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings, Target
+from ntdcfe import NTDCFE, Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe_plugins.sktime import (
     CounterfactualClassifier,
     CounterfactualExplainer,
@@ -41,6 +42,7 @@ from ntdcfe_plugins.sktime import (
     CounterfactualTransformer,
 )
 from ntdcfe_plugins.sktime.panels import panel_of
+from ntdcfe_plugins.sktime.steps import names_of
 
 EUCLIDEAN = FlatDist(ScipyDist())  # fast without numba
 QUICK = SearchSettings(max_rows=1000, batch_rows=20)
@@ -177,8 +179,8 @@ class TestTheTable:
         result = explainer.explain(X, "other")
         assert list(result.table.index) == ["watch 9", "watch 8", "watch 7"]
         assert list(result.table.columns) == [
-            "present", "target", "prediction", "valid", "status", "proximity", "sparsity", "changes", "rows", "calls",
-            "seconds",
+            "present", "target", "prediction", "valid", "status", "proximity", "sparsity", "changes", "option",
+            "edits", "survival", "lower_bound", "rows", "calls", "seconds",
         ]  # fmt: skip
         assert (result.table["rows"] <= 1000).all()
         assert result.table["changes"].str.contains("'[xyz]'").all()
@@ -195,6 +197,127 @@ class TestTheTable:
         assert not result.table["valid"].any()
         assert result.table["sparsity"].isna().all()
         assert set(result.table["status"]) == {"budget_exhausted"}
+
+
+class Seen(BaseClassifier):
+    """Notes how many series it is asked about, by whichever method; its predict need not be what is likeliest."""
+
+    _tags = {"X_inner_mtype": "numpy3D", "capability:multivariate": True, "capability:predict_proba": True}  # noqa: RUF012
+
+    def __init__(self, threshold=0.5):
+        self.threshold = threshold
+        super().__init__()
+
+    def _fit(self, X, y):
+        self.seen_ = []
+        return self
+
+    def predict(self, X):
+        self.seen_.append(len(super().predict_proba(X)))
+        return self.classes_[(super().predict_proba(X)[:, 1] > self.threshold).astype(int)]
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        self.seen_.append(len(proba))
+        return proba
+
+    def _predict_proba(self, X):
+        high = 1 / (1 + np.exp(-3 * (X[:, 0].mean(1) - 1)))
+        return np.column_stack([1 - high, high])
+
+
+class TestTheBudget:
+    @pytest.mark.parametrize("kind", ["numpy3D", "pd-multiindex"])
+    @pytest.mark.parametrize("threshold", [0.5, 0.8])
+    @pytest.mark.parametrize("max_rows", [1, 2, 4, 6, 9, 40, 300])
+    def test_rows_are_what_the_model_sees(self, kind, threshold, max_rows):
+        X = motions(2)[0]
+        X = container(kind, X - X[:, :1].mean(2, keepdims=True))
+        model = Seen(threshold).fit(X, np.array([0, 1]))
+        result = CounterfactualExplainer(model, random_state=0).explain(X, 1, max_rows=max_rows)
+        assert sum(model.seen_) <= 2 * max_rows
+        assert result.table["rows"].sum() == sum(model.seen_)
+        seen = len(model.seen_)
+        np.testing.assert_array_equal(model.predict(result.counterfactuals), result.table["prediction"])
+        assert (model.predict(result.counterfactuals) == 1).tolist() == result.table["valid"].tolist()
+        assert len(model.seen_) == seen + 2
+
+    def test_a_single_row_is_enough_to_see_that_nothing_has_to_change(self):
+        X = motions(2)[0]
+        model = Seen().fit(X, np.array([0, 1]))
+        present = model.predict(X)
+        model.seen_.clear()
+        result = CounterfactualExplainer(model).explain(X, present, max_rows=1)
+        assert sum(model.seen_) == 2
+        assert set(result.table["status"]) == {"already_target"}
+        np.testing.assert_array_equal(result.counterfactuals, X)
+
+
+class TestKindsOfAnswers:
+    @pytest.mark.parametrize("prefer", ["simplest", "nearest", "sturdiest"])
+    def test_the_preferred_one_is_in_the_container_and_in_the_table(self, prefer):
+        X = motions(2)[0]
+        X = X - X[:, :1].mean(2, keepdims=True)
+        model = Seen().fit(X, np.array([0, 1]))
+        result = CounterfactualExplainer(model, random_state=0).explain(X, 1, prefer=prefer, max_rows=3000)
+        assert result.table["option"].tolist() == [prefer] * 2
+        assert (result.table["lower_bound"] <= result.table["survival"]).all()
+        for i, cf in enumerate(result.details):
+            assert set(cf.options) == {"simplest", "nearest", "sturdiest"}
+            np.testing.assert_array_equal(result.counterfactuals[i].T, cf.options[prefer].x)
+            assert result.table["edits"].iloc[i] == "; ".join(edit.text for edit in cf.edits)
+            assert (cf.edits == ()) == (prefer == "nearest")
+            assert cf.survival.share == result.table["survival"].iloc[i]
+
+    def test_wrappers_pass_it_on(self):
+        X, y = motions(6)
+        wrapped = CounterfactualClassifier(KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN), random_state=0).fit(X, y)
+        result = wrapped.explain(X[:1], prefer="nearest", max_rows=600)
+        assert result.table["option"].tolist() == ["nearest"]
+
+
+class TestTime:
+    @pytest.mark.parametrize("kind", ["pd-multiindex", "df-list", "nested_univ"])
+    def test_sentences_and_tables_speak_of_the_container_s_own_time(self, kind):
+        X = motions(2)[0][:, :, :6]
+        X = frames(X - X[:, :1].mean(2, keepdims=True))
+        X[0].index = pd.date_range("2024-01-29", periods=6)
+        X[1].index = pd.date_range("2025-05-30", periods=6)  # each has its own
+        given = X if kind == "df-list" else convert_to(X, kind)
+        model = TakesAnything().fit(given, np.array(["low", "high"]))
+        result = CounterfactualExplainer(model, random_state=0).explain(given, max_rows=900)
+        for i, (year, cf) in enumerate(zip(("2024-", "2025-"), result.details, strict=True)):
+            for option in cf.options.values():
+                assert "step" not in option.text
+            told = [text for text in cf.sentences() if "throughout" not in text]
+            assert all(year in text and "00:00" not in text for text in told)
+            assert result.table["changes"].iloc[i] == "; ".join(cf.sentences())
+            assert cf.features.step_names == tuple(str(day.date()) for day in X[i].index)
+            assert str(Counterfactual.from_dict(json.loads(json.dumps(cf.to_dict())))) == str(cf)
+
+    @pytest.mark.parametrize(
+        ("index", "expected"),
+        [
+            (pd.RangeIndex(3), None),
+            (pd.Index([0, 1, 2]), None),
+            (pd.Index([2001, 2002, 2003]), ["2001", "2002", "2003"]),
+            (pd.period_range("2024-11", periods=3, freq="M"), ["2024-11", "2024-12", "2025-01"]),
+            (pd.date_range("2024-01-01 08:00", periods=2, freq="h"), ["2024-01-01 08:00:00", "2024-01-01 09:00:00"]),
+            (pd.Index(["t0", "t1"]), ["t0", "t1"]),
+        ],
+    )
+    def test_names_of_steps(self, index, expected):
+        assert names_of(index) == expected
+
+    def test_names_that_the_user_gives_stay(self):
+        X = frames(motions(1)[0][:, :, :4])
+        X[0].index = pd.date_range("2024-01-29", periods=4)
+        features = Features.continuous(3, ["x", "y", "z"])
+        features = replace(features, step_names=["first", "second", "third", "last"])
+        model = TakesAnything().fit(X * 2, np.array(["low", "high"]))
+        (cf,) = CounterfactualExplainer(model, features, random_state=0).explain(X, max_rows=600).details
+        assert cf.features.step_names == ("first", "second", "third", "last")
+        assert "2024" not in str(cf)
 
 
 class TestOneSeries:
@@ -421,6 +544,52 @@ class TakesAnything(BaseClassifier):
 
     def _predict(self, X):
         return self.classes_[self._predict_proba(X).argmax(1)]
+
+
+class WritesIntoItsInput(BaseClassifier):
+    """Says whether the first channel is high on average, and leaves zeros in what it was given."""
+
+    _tags = {  # noqa: RUF012
+        "X_inner_mtype": ["numpy3D", "pd-multiindex", "nested_univ", "df-list"],
+        "capability:multivariate": True,
+        "capability:predict_proba": True,
+    }
+
+    def _fit(self, X, y):
+        return self
+
+    def _predict_proba(self, X):
+        if isinstance(X, np.ndarray):
+            high = X[:, 0].mean(-1)
+            X[...] = 0
+        elif isinstance(X, list):
+            high = np.array([one.to_numpy()[:, 0].mean() for one in X])
+            for one in X:
+                one.iloc[:, :] = 0
+        elif isinstance(X.iloc[0, 0], pd.Series):
+            high = np.array([cell.mean() for cell in X.iloc[:, 0]])
+            for cell in X.to_numpy().ravel():
+                cell.iloc[:] = 0
+        else:
+            high = X.iloc[:, 0].groupby(level=0, sort=False).mean().to_numpy()
+            X.iloc[:, :] = 0
+        high = 1 / (1 + np.exp(-high))
+        return np.column_stack([1 - high, high])
+
+    def _predict(self, X):
+        return self.classes_[self._predict_proba(X).argmax(1)]
+
+
+@pytest.mark.parametrize("kind", ["numpy3D", "pd-multiindex", "nested_univ", "df-list"])
+def test_an_estimator_that_writes_into_its_input_does_not_reach_the_users_series(kind):
+    X, _ = motions(4)
+    model = WritesIntoItsInput().fit(container(kind, X.copy()), np.array([0, 1, 0, 1]))
+    given = container(kind, X.copy())
+    result = CounterfactualExplainer(model, settings=QUICK, random_state=0).explain(given, "other")
+    np.testing.assert_array_equal(cells(given)[0], cells(container(kind, X))[0])
+    assert result.table["valid"].all()
+    assert (cells(given)[0] != cells(result.counterfactuals)[0]).sum() == result.table["sparsity"].sum()
+    assert all((cf.original == one.T).all() for cf, one in zip(result.details, X, strict=True))
 
 
 class TestLengthsAndGaps:

@@ -46,7 +46,7 @@ def aftermath(job: Job) -> Talk:
     n = len(subsets)
     if m <= MOST_EDITS:
         job.contributions = _contributions(job, m, subsets, prediction[:n])
-    held = job.trust.target.reached(prediction[n:]).reshape(m, len(FURTHER))
+    held = job.trust.reached(prediction[n:]).reshape(m, len(FURTHER))
     # A range ends before the first of the steps that does not hold.
     steps = np.where(held.all(1), len(FURTHER), (~held).argmax(1))
     job.holds_to = tuple(None if s == len(FURTHER) else (1.0, *FURTHER)[s] for s in steps.tolist())
@@ -92,7 +92,7 @@ def _contributions(
 
 
 def _score(job: Job, prediction: Prediction | None) -> float | None:
-    score: NDArray[Any] | None = None if prediction is None else job.trust.target.score(prediction)
+    score: NDArray[Any] | None = None if prediction is None else job.trust.score(prediction)
     return None if score is None else float(score[0])
 
 

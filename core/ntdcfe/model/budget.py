@@ -59,7 +59,10 @@ class Budget:
     Attributes
     ----------
     rows, calls, failures : int
-        Rows that the model answered, calls that the instance took part in, and those among them that failed.
+        Rows that the model saw, those of failed calls included; calls that the instance took part in, and those among
+        them that failed.
+    unscored : int
+        Rows for which the model gave no number and no label.
     batches : int
         Questions: calls, had none to be split.
     proposed : int
@@ -72,11 +75,12 @@ class Budget:
         self.tuning = settings.tuning.budget
         self.n_steps = n_steps
         self.n_cells = n_cells
-        self.rows = self.calls = self.failures = self.batches = self.proposed = 0
+        self.rows = self.calls = self.failures = self.batches = self.proposed = self.unscored = 0
         self.seconds = 0.0
 
-    def spend(self, rows: int, calls: int, failures: int) -> None:
+    def spend(self, rows: int, calls: int, failures: int, unscored: int = 0) -> None:
         """Count what a question took."""
+        self.unscored += unscored
         self.rows += rows
         self.calls += calls
         self.failures += failures

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
 from ntdcfe.problem.prediction import Prediction
@@ -101,10 +102,12 @@ class Driver:
     def _in_time(self, running: Sequence[Job]) -> list[Job]:
         """The jobs that may ask once more. No call is begun when time is up: so it is exceeded by one at most."""
         late, hurry = not self._time_for(0), not self._time_for(1 + self._calls_to_check(running))
+        last = not self._time_for(1)
         for job in running:
             if (job.phase == "search" and hurry) or (job.phase == "look" and late):
                 job.wind_up("budget_exhausted")
-            if job.phase == "check" and late:
+            # To be asked in a call of its own is for when there is time.
+            if job.phase == "check" and (late or (last and job.pending is not None and job.pending.alone)):
                 job.give_up()
         return [job for job in running if job.phase != "done"]
 
@@ -133,18 +136,33 @@ class Driver:
         """Predictions of what each job asks, in one call for all; None for a job on whose rows the model failed."""
         if not jobs:
             return []
+        if len(jobs) > 1 and any(job.pending is not None and job.pending.alone for job in jobs):
+            return self._ask_alone(jobs)
         try:
             return list(self._call(jobs))
         except PredictorError as cause:
             answers: list[Prediction | None] = []
             for job in jobs:
-                if len(jobs) == 1 or not self._time_for(0):
+                affordable = job.pending is not None and job.budget.rows_left >= len(job.pending.states)
+                if len(jobs) == 1 or not self._time_for(0) or not affordable:
                     job.fail(cause)
                     answers.append(None)
                 else:
                     # Job by job: the fault of one job's rows must not be that of the others.
                     answers += self._ask([job])
             return answers
+
+    def _ask_alone(self, jobs: Sequence[Job]) -> list[Prediction | None]:
+        """The same where some jobs want calls of their own: what the others ask is asked together."""
+        alone = [job for job in jobs if job.pending is not None and job.pending.alone]
+        others = [job for job in jobs if job not in alone]
+        answers = dict(zip(map(id, others), self._ask(others), strict=True))
+        for job in alone:
+            if self._time_for(1):
+                (answers[id(job)],) = self._ask([job])
+            else:
+                job.give_up()
+        return [answers.get(id(job)) for job in jobs]
 
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:
         """What the model says of what each job asks; of fewer rows where time ran out between two calls."""
@@ -156,25 +174,63 @@ class Driver:
         spare = self._calls_to_check(jobs) if any(job.phase == "search" for job in jobs) else 0
         parts: list[Prediction] = []
         ended: BaseException | None = None
-        started = time.monotonic()
+        started, tab = time.monotonic(), _Tab(jobs)
         try:
             for some in self.predictor.split(rows[:, 0] if self.static else rows):
                 self._time_call()
                 if not self._time_for(spare if parts else 0):
                     break
-                parts.append(self.predictor.ask(some))
+                with tab.counting(self.predictor, len(some)) as retries:
+                    parts.append(self.predictor.ask(some, retries))
         except (PredictorError, KeyboardInterrupt) as cause:
             ended = cause
         seconds = (time.monotonic() - started) / len(rows)
         shares = _dealt(parts, asked)
-        for job, share in zip(jobs, shares, strict=True):
-            job.budget.spend(len(share), self.predictor.n_calls - calls, self.predictor.n_failures - failures)
+        for job, share, seen in zip(jobs, shares, tab.seen.tolist(), strict=True):
+            made, failed = self.predictor.n_calls - calls, self.predictor.n_failures - failures
+            job.budget.spend(seen, made, failed, share.n_unscored)
             job.budget.seconds += seconds * len(job.pending.states) if job.pending is not None else 0.0
             if ended is not None:
                 job.take(share)
         if ended is not None:
             raise ended
         return shares
+
+
+class _Tab:
+    """Whose rows the model saw in one question of several jobs, those of failed calls and of retries included.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Their rows follow one another.
+
+    Attributes
+    ----------
+    seen : array (jobs,)
+        Rows of each that the model saw.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        counts = [0 if job.pending is None else len(job.pending.states) for job in jobs]
+        self._ends = np.cumsum(counts)
+        self._starts = self._ends - counts
+        self._left = np.array([job.budget.rows_left for job in jobs])
+        self._begun = 0
+        self.seen = np.zeros(len(jobs), np.int64)
+
+    @contextmanager
+    def counting(self, predictor: Predictor, n: int) -> Iterator[int]:
+        """Count what is asked inside about the next n rows; gives how often they may be asked again."""
+        first, self._begun = self._begun, self._begun + n
+        own = np.clip(np.minimum(self._ends, self._begun) - np.maximum(self._starts, first), 0, None)
+        # What is still to be asked has to be paid for, too.
+        spare = self._left - self.seen - np.clip(self._ends - np.maximum(self._starts, first), 0, None)
+        calls = predictor.n_calls
+        try:
+            yield max(0, int((spare[own > 0] // own[own > 0]).min(initial=NO_LIMIT)))
+        finally:
+            self.seen += own * (predictor.n_calls - calls)
 
 
 @contextmanager

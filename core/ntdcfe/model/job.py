@@ -19,7 +19,7 @@ from ntdcfe.model.budget import Budget
 from ntdcfe.model.last_check import conclude, in_order, last_check
 from ntdcfe.model.searching import NearMiss, searching
 from ntdcfe.model.threads import one_thread
-from ntdcfe.model.trust import Question, Talk, Trust
+from ntdcfe.model.trust import Question, Talk, Trust, scored
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.target import Target
@@ -47,7 +47,8 @@ class Job:
         What the model says of the original, and of the answer.
     answers : tuple of arrays (K, F)
         The best first, asked again `confirmations` times if `confirmed`; `others` are further candidates, asked
-        again once; `leading` are states of the last check that lead by some votes.
+        again once; `leading` are states of the last check that lead by some votes. `holds_alone` tells whether they
+        held in a call of their own, None if they were not asked so.
     contributions, holds_to : tuple
         What each edit of the answer does, and to how many times its effect it holds; None where it holds further.
     complete : bool
@@ -73,6 +74,7 @@ class Job:
         self.contributions: tuple[Contribution, ...] = ()
         self.holds_to: tuple[float | None, ...] = ()
         self.confirmed = False
+        self.holds_alone: bool | None = None
         self.complete = True
         self.cause: Exception | None = None
         self._talk: Talk | None = None
@@ -97,7 +99,7 @@ class Job:
         if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
             return
         states = self.pending.states[: len(prediction)]
-        reached = self.trust.target.reached(prediction)
+        reached = self.trust.reached(prediction)
         changed = self.search.objective.sparsity(states) > 0
         if self.phase == "check":
             self.trust.contradicted |= bool((reached != changed).any())  # candidates are valid, the original is not
@@ -139,7 +141,7 @@ class Job:
     def keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
         """Take those of the states ``(n, K, F)`` that reached the target into the pool, when the search is over."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 self.search.keep(states, Answer(reached, None))
         except Exception as cause:  # whether they are plausible is for the user's function to say
             self.cause = self.cause or raised_while_searching(cause)
@@ -164,13 +166,14 @@ class Job:
         copies = max(1, min(trust.confirmations, self.budget.rows_left // 4)) if target.relative else 1
         prediction = yield Question(np.repeat(trust.original, copies, axis=0))
         self.budget.batches += 1
+        prediction = scored(prediction)
         target.check(prediction)
-        if target.relative or target.reached(prediction)[0]:
+        if target.relative or trust.reached(prediction)[0]:
             # If this answer were wrong, the whole search would be about another question: ask until one answer leads.
             prediction = yield from trust.majority(prediction)
         self.present = prediction[:1]
         trust.target = target.given(self.present)
-        if trust.target.reached(self.present)[0]:
+        if trust.reached(self.present)[0] and (yield from trust.alone(trust.original)) is not False:
             self.at_target(self.present)
 
     def _go(self, talk: Talk) -> None:
@@ -181,7 +184,7 @@ class Job:
         assert self._talk is not None
         try:
             # Values near the largest floating number overflow to infinity: such states are infinitely far.
-            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+            with one_thread(), np.errstate(all="ignore"):
                 self.pending = move(self._talk)
         except StopIteration:
             self._end()

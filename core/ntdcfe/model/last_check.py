@@ -20,14 +20,19 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     """The candidates: those that would be answers, then those that could replace them."""
     search, wanted = job.search, job.search.settings.n_counterfactuals
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
-    rest = search.pool.states if wanted == 1 else [*search.pool.diverse(wanted), *search.pool.states]
-    states = list({state.tobytes(): state for state in [*found, *rest]}.values())
+    states = list({state.tobytes(): state for state in [*found, *_asked(job)]}.values())
     if found and wanted > 1:
         states = options.different_first(states, search.space.original)
     plausible = search.problem.plausible
     if plausible is None or not states:
         return states
     return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+
+
+def _asked(job: Job) -> list[NDArray[Any]]:
+    """The states that were valid when they were asked about as they are, the most wanted first."""
+    pool, wanted = job.search.pool, job.search.settings.n_counterfactuals
+    return pool.states if wanted == 1 else [*pool.diverse(wanted), *pool.states]
 
 
 def known(job: Job) -> Found | None:
@@ -39,7 +44,7 @@ def known(job: Job) -> Found | None:
 def last_check(job: Job) -> Talk:
     """Ask the answers again; leaves in the job those that hold, or else those that lead by some votes."""
     trust, budget, wanted = job.trust, job.budget, job.search.settings.n_counterfactuals
-    job.phase, job.answers, job.leading = "check", (), []
+    job.phase, job.answers, job.leading, job.holds_alone = "check", (), [], None
     waiting = in_order(job)
     if not waiting:
         return
@@ -63,12 +68,22 @@ def last_check(job: Job) -> Talk:
         if job.status == "already_target":
             return
         rest = []
+    yield from _alone(job)
     conclude(job, job.leading)
+
+
+def _alone(job: Job) -> Talk:
+    """Ask each answer in a call of its own: some models answer by the company of a row in its batch."""
+    for state in job.answers:
+        holds = yield from job.trust.alone(state[None])
+        job.holds_alone = holds if job.holds_alone in (None, True) else False
+        if job.trust.contradicted:
+            job.others = ()
 
 
 def conclude(job: Job, unconfirmed: list[NDArray[Any]]) -> None:
     """Hand out what was confirmed, or else these states ``(K, F)``."""
-    job.confirmed = job.found
+    job.confirmed = job.found and job.holds_alone is not False
     job.answers = job.answers or tuple(unconfirmed[: job.search.settings.n_counterfactuals])
     if job.found and job.status not in ("interrupted", "model_failed"):
         job.status = "found"
@@ -83,6 +98,9 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
     trust, budget, size = job.trust, job.budget, job.search.settings.confirmations
     lead, undecided = np.zeros(len(states), int), np.arange(len(states))
     against_original = 0
+    # An answer of the search may have been asked about under noise alone: that it is not valid is no contradiction.
+    valid = {state.tobytes() for state in _asked(job)}
+    believed = np.array([state.tobytes() in valid for state in states])
     for _ in range(trust.tuning.most_checks):
         copies = min(size, budget.rows_left // (len(undecided) + 1))
         originals = min(copies, 2) if trust.contradicted else copies
@@ -95,17 +113,19 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         if rest:
             block.append(np.array(rest))
         prediction = yield Question(np.concatenate(block), n + originals)
-        reached = trust.target.reached(prediction)
+        reached = trust.reached(prediction)
         votes, own = reached[:n].reshape(-1, copies), reached[n : n + originals]
-        trust.contradicted |= not votes.all() or bool(own.any())
+        doubted = np.where(believed[undecided], ~votes.all(1), votes.any(1) & ~votes.all(1))
+        trust.contradicted |= bool(doubted.any() or own.any())
         if rest:
             held = reached[n + originals :]
             job.others = () if trust.contradicted else tuple(s for s, h in zip(rest, held, strict=False) if h)
             rest = []
         against_original += int(2 * own.sum()) - originals
         if against_original >= 2 * size:
-            # The first look was a mistake of the model.
-            job.at_target(prediction[n + int(own.argmax()) :][:1])
+            # The first look was a mistake of the model, unless it answers by the company of a row.
+            if (yield from trust.alone(trust.original)) is not False:
+                job.at_target(prediction[n + int(own.argmax()) :][:1])
             break
         if 2 * own.sum() > originals:
             continue
@@ -114,7 +134,7 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         for i in np.flatnonzero(enough & votes.any(1)):
             at = i * copies + int(votes[i].argmax())
             said[undecided[i]] = prediction[at : at + 1]
-        if (lead[undecided] < 0).any():
+        if (lead[undecided[believed[undecided]]] < 0).any():
             trust.sure_of_some = False  # a state that was believed has lost the vote
         undecided = undecided[(lead[undecided] >= 0) & ~enough]
         job.leading = list(states[undecided[lead[undecided] >= size]])

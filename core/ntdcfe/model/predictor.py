@@ -8,19 +8,22 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.errors import InvalidInputError, PredictorError, in_words
+from ntdcfe.model.reader import Output as Output
+from ntdcfe.model.reader import Reader
 from ntdcfe.problem.prediction import Prediction
 
-Output = Literal["auto", "labels", "probabilities", "probability", "values"]
 Predict = Callable[[NDArray[Any]], Any]
 
 # Most values in one call where no batch size is set: 72 MB of float64, a batch of the search and what it asks again.
 VALUES_IN_A_CALL = 9_000_000
+# The longest wait before a retry.
+MOST_SECONDS = 3600.0
 
 
 def no_model(rows: NDArray[Any]) -> Any:
@@ -49,7 +52,7 @@ class Predictor:
     retries : int
         How often a call that failed is made again.
     retry_wait : float
-        Seconds before the first retry, twice as many before each further one.
+        Seconds before the first retry, twice as many before each further one, up to an hour.
     call_seconds : float, optional
         A call that takes longer has failed. It is made in a thread of its own, which cannot be stopped:
         the model may still be at work on it while it is asked again.
@@ -73,10 +76,7 @@ class Predictor:
         if max_batch_size is not None and max_batch_size < 1:
             raise InvalidInputError(f"max_batch_size must be at least 1, got {max_batch_size!r}.")
         self.predict = predict
-        self.output: Output = "values" if output == "auto" and regression else output
-        self.classes = None if classes is None else np.asarray(classes)
-        if self.classes is not None and self.classes.ndim != 1:
-            raise InvalidInputError(f"classes must be a list of labels, got {classes!r}.")
+        self.reader = Reader("values" if output == "auto" and regression else output, classes)
         self.max_batch_size = max_batch_size
         self.retries = retries
         self.retry_wait = retry_wait
@@ -88,7 +88,15 @@ class Predictor:
         self.n_failures = 0
         self.seconds = 0.0
         self._down = False
-        self._kind: str | None = None
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The labels of the probability columns, None as long as they are not known ``(C,)``."""
+        return self.reader.classes
+
+    @classes.setter
+    def classes(self, classes: NDArray[Any]) -> None:
+        self.reader.classes = classes
 
     def __call__(self, rows: NDArray[Any]) -> Prediction:
         """Predictions of ``rows (n, K, D)`` or ``(n, D)``."""
@@ -99,19 +107,20 @@ class Predictor:
         size = self.max_batch_size or max(1, VALUES_IN_A_CALL // max(rows[0].size, 1))
         return [rows[i : i + size] for i in range(0, len(rows), size)]
 
-    def ask(self, rows: NDArray[Any]) -> Prediction:
-        """Ask in one call, and ask again after a while where that failed.
+    def ask(self, rows: NDArray[Any], most_retries: int | None = None) -> Prediction:
+        """Ask in one call, and ask again after a while where that failed, at most so often if there is a limit.
 
         A model that failed through all its retries gets one try a call until it answers again: to wait as long for
         each of a thousand series would not bring it back.
         """
         retries = 0 if self._down else self.retries
+        retries = retries if most_retries is None else min(retries, most_retries)
         for attempt in range(retries + 1):
             try:
                 prediction = self._ask(rows)
             except PredictorError:
                 self.n_failures += 1
-                wait = self.retry_wait * 2**attempt
+                wait = min(MOST_SECONDS, self.retry_wait * 2.0 ** min(attempt, 60))
                 if attempt == retries or time.monotonic() + wait >= self.deadline:
                     self._down = True
                     raise
@@ -126,15 +135,15 @@ class Predictor:
         self.n_calls += 1
         self.n_rows += len(rows)
         try:
-            # A copy: a model that scales its input in place must not reach our candidates.
-            answer = np.asarray(self._in_time(rows.copy()))
-        except Exception as cause:
+            # Copies: a model that scales its input in place, or answers in one buffer, must not reach our states.
+            answer = np.array(self._in_time(rows.copy()))
+        except (Exception, SystemExit) as cause:
             raise PredictorError(
-                f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {cause}"
+                f"the model raised {type(cause).__name__} on an input of shape {rows.shape}: {in_words(cause)}"
             ) from cause
         finally:
             self.seconds += time.perf_counter() - started
-        return self.understand(answer, rows.shape)
+        return self.reader.understand(answer, rows.shape)
 
     def _in_time(self, rows: NDArray[Any]) -> Any:
         """What the model returns; TimeoutError if it takes longer than it may."""
@@ -157,67 +166,3 @@ class Predictor:
         if error is not None:
             raise error
         return answer
-
-    def understand(self, answer: NDArray[Any], asked: tuple[int, ...]) -> Prediction:
-        """What an answer to rows of that shape says; raises PredictorError if it is no prediction of them."""
-        n = asked[0]
-        expected = {
-            "labels": "(n,)", "values": "(n,)", "probability": "(n,) or (n, 1)", "probabilities": "(n, C) with C >= 2",
-            "auto": "(n,) labels or (n, C) probabilities",
-        }[self.output]  # fmt: skip
-
-        def wrong(why: str) -> PredictorError:
-            return PredictorError(
-                f"the model {why}: for an input of shape {asked} it returned shape {answer.shape} of "
-                f"{answer.dtype}, expected {expected} with n = {n} (output={self.output!r})."
-            )
-
-        if answer.ndim not in (1, 2) or len(answer) != n:
-            raise wrong("returned the wrong shape")
-        if answer.dtype.kind in "fc" and not np.isfinite(answer).all():
-            raise wrong("returned NaN or infinity")
-        if answer.dtype.kind == "O" and any(value is None or value != value for value in answer.flat):
-            raise wrong("returned None or NaN")
-
-        output: Output = self.output
-        if output == "auto":
-            if answer.ndim == 2 and answer.shape[1] >= 2:
-                output = "probabilities"
-            elif answer.ndim == 2 and answer.dtype.kind == "f":
-                raise wrong('returned one column (say output="probability" if it is the probability of class 1)')
-            else:
-                output = "labels"
-        text = output == "labels" and answer.dtype.kind in "US"
-        kind = "labels in text" if text else output
-        if self._kind not in (None, kind):
-            raise wrong(f"returned {kind} after {self._kind}")
-        prediction = self._read(answer, output, wrong)
-        self._kind = kind
-        return prediction
-
-    def _read(self, answer: NDArray[Any], output: Output, wrong: Callable[[str], PredictorError]) -> Prediction:
-        if output == "probabilities":
-            return self._classify(answer, wrong)
-        if answer.ndim == 2 and answer.shape[1] != 1:
-            raise wrong("returned several columns")
-        answer = answer.reshape(len(answer))
-        if output == "labels":
-            return Prediction(answer)
-        if answer.dtype.kind not in "fiub":
-            raise wrong("returned something that is not a number")
-        answer = answer.astype(float)
-        if output == "values":
-            return Prediction(answer)
-        return self._classify(np.column_stack([1 - answer, answer]), wrong)
-
-    def _classify(self, answer: NDArray[Any], wrong: Callable[[str], PredictorError]) -> Prediction:
-        if answer.ndim != 2 or answer.shape[1] < 2:
-            raise wrong("returned no probability columns")
-        if answer.dtype.kind not in "fiub" or answer.min() < 0 or answer.max() > 1:
-            raise wrong("returned numbers outside 0 to 1 as probabilities")
-        if self.classes is None:
-            self.classes = np.arange(answer.shape[1])
-        if len(self.classes) != answer.shape[1]:
-            raise wrong(f"returned another number of classes than {len(self.classes)}")
-        probabilities = answer.astype(float)
-        return Prediction(self.classes[probabilities.argmax(1)], probabilities, self.classes)

@@ -21,6 +21,7 @@ from ntdcfe.search.base import Found
 
 
 @one_thread()
+@np.errstate(all="ignore")
 def described(
     problem: Problem, states: list[NDArray[Any]], original: NDArray[Any], answer: Found | None = None
 ) -> dict[str, Any]:
@@ -120,9 +121,11 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         rows=budget.rows,
         calls=budget.calls,
         failures=budget.failures,
+        unscored=budget.unscored,
         first_found=search.first_found,
         seconds=budget.seconds,
         confirmed=job.confirmed,
+        holds_alone=job.holds_alone,
         implausible=not job.found and problem.plausible is not None and len(search.pool) > 0,
         contradicted=job.trust.contradicted,
         cause=job.cause,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.errors import PredictorError
 from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search.base import Answer
@@ -44,10 +45,14 @@ def searching(job: Job) -> Talk:
             repeated = repeated[: trust.room - len(states)]
             prediction = yield Question(np.concatenate([states, repeated]) if len(repeated) else states)
             job.budget.batches += 1
-            reached = trust.target.reached(prediction)
+            if 2 * job.budget.unscored > job.budget.rows:
+                raise PredictorError(
+                    f"the model returned NaN, infinity or nothing for {job.budget.unscored} of {job.budget.rows} rows."
+                )
+            reached = trust.reached(prediction)
             reached, repeated_holds = reached[: len(states)], reached[len(states) :].all()
             prediction = prediction[: len(states)]
-            score = trust.target.score(prediction)
+            score = trust.score(prediction)
             # A state without a change is the original, whatever the model says of it.
             unchanged = reached & _equal(states, trust.original)
             first_contradiction = not trust.contradicted and bool(not repeated_holds or unchanged.any())
@@ -94,9 +99,10 @@ def _note_miss(job: Job, states: NDArray[Any], prediction: Prediction, answer: A
     """Remember the best of the states ``(n, K, F)`` that missed, until something is found."""
     if answer.score is None or answer.reached.any() or len(job.search.pool):
         return
-    best = int(answer.score.argmax())
-    if job.near_miss is None or answer.score[best] > job.near_miss.score:
-        job.near_miss = NearMiss(float(answer.score[best]), states[best].copy(), prediction[best : best + 1])
+    score = answer.score if prediction.unscored is None else np.where(prediction.unscored, -1.0, answer.score)
+    best = int(score.argmax())
+    if job.near_miss is None or score[best] > job.near_miss.score:
+        job.near_miss = NearMiss(float(score[best]), states[best].copy(), prediction[best : best + 1])
 
 
 def _purge(

@@ -63,9 +63,14 @@ class Session:
         if self._job.pending is None:
             raise InvalidInputError("there is nothing to tell: the session is done, see result().")
         n = len(self._job.pending.states)
-        prediction = self._predictor.understand(np.asarray(answers), (n, *self._original.shape))
-        self._job.budget.spend(n, 1, 0)
-        self._job.tell(prediction)
+        prediction = self._predictor.reader.understand(np.array(answers), (n, *self._original.shape))
+        self._job.budget.spend(n, 1, 0, prediction.n_unscored)
+        try:
+            self._job.tell(prediction)
+        except Exception as cause:
+            if self._job.present is None and isinstance(cause, InvalidInputError):
+                raise  # the target names a class that the model does not have
+            self._job.fail(cause)
 
     def stop(self) -> None:
         """End the search here; what was found is still asked again, see :attr:`done`."""

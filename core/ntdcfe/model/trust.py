@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.model.budget import Budget
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.reprs import typed_back
@@ -27,10 +28,12 @@ class Question(NamedTuple):
     """States ``(n, K, F)`` that the model is asked about.
 
     `needed` is how many of them, from the first, an answer has to cover; the others can be done without. None: all.
+    `alone` tells that nothing else may be asked in the same call.
     """
 
     states: NDArray[Any]
     needed: int | None = None
+    alone: bool = False
 
 
 Talk: TypeAlias = Generator[Question, Prediction, None]
@@ -55,6 +58,8 @@ class TrustTuning:
         The most votes that a claim has to lead by.
     most_checks : int
         Most calls of a last check: ends it where no budget does.
+    alone : int
+        How often an answer that does not hold in a call of its own is asked so altogether: the most of them decide.
     """
 
     trials: int = 30
@@ -63,6 +68,7 @@ class TrustTuning:
     one_in: int = 10_000
     most_lead: int = 12
     most_checks: int = 200
+    alone: int = 5
 
     __repr__ = typed_back
 
@@ -149,10 +155,29 @@ class Trust:
         """Rows that the search may still ask."""
         return self.budget.room(self.contradicted)
 
+    def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
+        """Which of n predictions are as wanted ``(n,)``; copies in and out, for the target may be the user's own."""
+        reached = np.array(self.target.reached(prediction.copy()), dtype=bool)
+        if reached.shape != (len(prediction),):
+            raise InvalidInputError(f"reached must give one verdict a row, {(len(prediction),)}, got {reached.shape}.")
+        return reached if prediction.unscored is None else reached & ~prediction.unscored
+
+    def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
+        """How near each of n predictions is ``(n,)``, None where there are labels only; copies in and out.
+
+        A row without a score is as far as the furthest of the others.
+        """
+        told = self.target.score(prediction.copy())
+        if told is None or prediction.unscored is None:
+            return None if told is None else np.array(told, dtype=float)
+        score, known = np.array(told, dtype=float), ~prediction.unscored
+        return np.where(known, score, score[known].min() if known.any() else 0.0)
+
     def majority(self, prediction: Prediction) -> Generator[Question, Prediction, Prediction]:
         """The answer about the original that leads by enough votes, from those that were given already."""
         while True:
-            votes = (prediction.outcomes if self.target.relative else self.target.reached(prediction)).tolist()
+            prediction = scored(prediction)
+            votes = (prediction.outcomes if self.target.relative else self.reached(prediction)).tolist()
             ((first, most), *rest) = Counter(votes).most_common(2)
             self.contradicted |= bool(rest)
             copies = min(self.confirmations, self.budget.rows_left // 4)
@@ -161,6 +186,18 @@ class Trust:
                 return prediction[at : at + 1]
             more = yield Question(np.repeat(self.original, copies, axis=0))
             prediction = Prediction.concatenate([prediction, more])
+
+    def alone(self, state: NDArray[Any]) -> Generator[Question, Prediction, bool | None]:
+        """Whether a state ``(1, K, F)`` reaches the target in a call of its own, None without a row left to ask.
+
+        Where it does not, it is asked some more: a model may just have contradicted itself.
+        """
+        said: list[bool] = []
+        while self.budget.rows_left and (not said or (not said[0] and len(said) < self.tuning.alone)):
+            prediction = yield Question(state, alone=True)
+            said.append(bool(self.reached(prediction)[0]))
+        self.contradicted |= not all(said)
+        return 2 * sum(said) > len(said) if said else None
 
     def sure(self, states: NDArray[Any], claimed: NDArray[np.bool_]) -> Talk:
         """Leave of the claims ``(n,)`` that states ``(n, K, F)`` are valid those that hold, by a vote on each.
@@ -172,17 +209,27 @@ class Trust:
             return
         if self._n_trials == 0 and (trials := max(0, min(self.tuning.trials, self.room // 4))):
             said = yield Question(np.repeat(self.original, trials, axis=0))
-            self._n_trials, self._n_errors = trials, int(self.target.reached(said).sum())
+            self._n_trials, self._n_errors = trials, int(self.reached(said).sum())
         at = np.flatnonzero(claimed)
         needed = self.tuning.lead_needed(self._n_errors, self._n_trials)
         poll = Poll(len(at), needed, self.tuning.lowest_lead)
         while len(asked := poll.undecided[: max(0, self.room)]):
             claimed[at] = poll.lead >= (needed if self.sure_of_some else 1)
             prediction = yield Question(states[at[asked]])
-            poll.count(asked, self.target.reached(prediction))
+            poll.count(asked, self.reached(prediction))
             self.sure_of_some |= bool(poll.believed.any())
         # The votes on claims that were dropped tell how often the model errs.
         out = poll.dropped
         self._n_trials += int(poll.votes[out].sum())
         self._n_errors += int((poll.votes + poll.lead - 1)[out].sum()) // 2
         claimed[at] = poll.lead >= (needed if self.room > 0 or self.sure_of_some else 1)
+
+
+def scored(prediction: Prediction) -> Prediction:
+    """What was said of the original where it was scored; raises if it never was."""
+    if prediction.unscored is None:
+        return prediction
+    parts = [prediction[i : i + 1] for i in range(len(prediction)) if not prediction[i : i + 1].n_unscored]
+    if not parts:
+        raise PredictorError("the model returned NaN, infinity or nothing for the series itself.")
+    return replace(Prediction.concatenate(parts), unscored=None)

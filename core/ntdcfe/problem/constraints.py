@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError
+from ntdcfe.errors import InvalidInputError, in_words
 from ntdcfe.problem.feature import OneHot
 from ntdcfe.problem.features import Features
 
@@ -143,7 +143,7 @@ class Causal(Constraint):
             outcome = np.asarray(self.function(*(x[..., cause].copy() for cause in self.follows())))
         except Exception as cause:
             raise InvalidInputError(
-                f"the causal rule of feature {self.effect} raised {type(cause).__name__}: {cause}"
+                f"the causal rule of feature {self.effect} raised {type(cause).__name__}: {in_words(cause)}"
             ) from cause
         if outcome.shape != x.shape[:2] or outcome.dtype.kind not in "fiub":
             raise InvalidInputError(

@@ -103,7 +103,7 @@ class Objective:
 
     def proximity(self, x: NDArray[Any]) -> NDArray[np.float64]:
         """How far states ``(n, K, F)`` are from the original, weighted, in the features' own scales ``(n,)``."""
-        return self._proximity(self.original, x, self._feature_weights, self._feature_discrete)
+        return self._far(self.original, x)
 
     def sparsity(self, x: NDArray[Any]) -> NDArray[np.int64]:
         """How many cells of states ``(n, K, F)`` differ from the original ``(n,)``."""
@@ -115,7 +115,7 @@ class Objective:
 
     def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Both of states ``(n, K, F)``, each ``(n,)``: the cost is made of the sparsity."""
-        with np.errstate(over="ignore", invalid="ignore"):  # too far to be counted is infinitely far
+        with np.errstate(all="ignore"):  # too far to be counted is infinitely far
             distance, sparsity = self._distance_and_sparsity(x)
             cost = distance + self.price_of_cell * sparsity
             for term in self.terms:
@@ -128,7 +128,7 @@ class Objective:
         Prices of edits and of roughness are shares of the cost, so that they weigh the same in a series of ten cells
         and of ten thousand: every further edit has to make the state that much nearer.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             cost = self.cost(x) * (1 + self.price_of_edit) ** count
             return cost * (1 + self.price_of_roughness * self.roughness(x)) if self.price_of_roughness else cost
 
@@ -179,13 +179,23 @@ class Objective:
     def _distance_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._proximity is not weighted_l1:
             units = self._feature_units
-            distance = self._proximity(self.original / units, x / units, self._feature_weights, self._feature_discrete)
-            return distance, self.sparsity(x)
+            return self._far(self.original / units, x / units), self.sparsity(x)
         distances = _distances(self.original, x, self._feature_discrete)  # computed once for both
         return np.asarray(distances @ self._per_unit), _count(distances != 0)
 
+    def _far(self, original: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
+        """How far `x` ``(n, K, F)`` is from `original`; the user's function gets copies, and gives one."""
+        weights, discrete = self._feature_weights, self._feature_discrete
+        if self._proximity is weighted_l1:
+            return weighted_l1(original, x, weights, discrete)
+        told = self._proximity(original.copy(), x.copy(), weights.copy(), discrete.copy())
+        distance = np.array(told, dtype=np.float64)
+        if distance.shape != (len(x),):
+            raise InvalidInputError(f"proximity must return one number a state, {(len(x),)}, got {distance.shape}.")
+        return distance
+
     def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:
-        cost = np.asarray(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
+        cost = np.array(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
         if cost.shape != (len(x),):
             raise InvalidInputError(f"{term.name}.cost must return one number a state, {(len(x),)}, got {cost.shape}.")
         return cost

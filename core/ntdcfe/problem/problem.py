@@ -14,7 +14,7 @@ from ntdcfe.problem.features import Features
 from ntdcfe.problem.objective import Objective, Proximity, Term, weighted_l1
 from ntdcfe.problem.plausibility import Plausible
 from ntdcfe.problem.space import OnViolation, Space, stand_ins
-from ntdcfe.problem.transition import Transition, hold_to_end
+from ntdcfe.problem.transition import Intervention, Transition, hold_to_end
 from ntdcfe.problem.units import units_of
 
 
@@ -38,7 +38,7 @@ class Problem:
         return self.space.features
 
     @classmethod
-    @np.errstate(over="ignore", invalid="ignore")  # bounds beyond the largest number there is are none
+    @np.errstate(all="ignore")  # bounds beyond the largest number there is are none
     def of(
         cls,
         state: NDArray[Any],
@@ -76,15 +76,30 @@ class Problem:
             original, features, units, price_of_cell, proximity, terms, price_of_edit, price_of_roughness
         )
         if plausible is None:
-            return cls(space, objective, transition)
+            return cls(space, objective, _copying(transition))
         score = getattr(plausible, "score_samples", None)
         return cls(
             space,
             objective,
-            transition,
+            _copying(transition),
             _of_states(plausible, space, static, bool),
             None if score is None else _of_states(score, space, static, float),
         )
+
+
+def _copying(transition: Transition) -> Transition:
+    """The user's own transition, with copies in and out; what it makes no number of stays as it was."""
+    if transition is hold_to_end:
+        return transition
+
+    def moved(states: NDArray[Any], action: Intervention, discrete: NDArray[np.bool_]) -> NDArray[Any]:
+        action = Intervention(action.step.copy(), action.feature.copy(), action.strength.copy())
+        proposals = np.asarray(transition(states.copy(), action, discrete.copy()))
+        if proposals.shape != states.shape:
+            raise InvalidInputError(f"transition must return states {states.shape}, got {proposals.shape}.")
+        return np.where(np.isfinite(proposals), proposals, states)
+
+    return moved
 
 
 def _of_states(ask: Plausible, space: Space, static: bool, kind: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:

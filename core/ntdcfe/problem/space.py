@@ -152,7 +152,7 @@ class Space:
             x = self._computed(x)
             refused |= ((x != self.original) & (~self._may_differ | (self._into_range(x) != x))).any((1, 2))
         for constraint in self._moving:
-            refused |= constraint.broken(self._copy(x), self._seen_original)
+            refused |= self._breaks(constraint, x)
         if refused.any():
             x = np.where(refused[:, None, None], self.original if previous is None else previous, x)
         return x
@@ -161,7 +161,7 @@ class Space:
         """Which states ``(n, K, F)`` break a constraint ``(n,)``."""
         found = np.zeros(len(states), bool)
         for constraint in (*self._moving, *self._computing):
-            found |= constraint.broken(self._copy(states), self._seen_original)
+            found |= self._breaks(constraint, states)
         return found
 
     def _copy(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -188,12 +188,20 @@ class Space:
         return x
 
     def _projected(self, constraint: Any, x: NDArray[Any]) -> NDArray[Any]:
-        projected = np.asarray(constraint.project(self._copy(x), self._seen_original), dtype=self.dtype)
+        projected = np.asarray(constraint.project(self._copy(x), self._seen_original.copy()), dtype=self.dtype)
         if projected.shape != x.shape:
             raise InvalidInputError(
                 f"{type(constraint).__name__}.project must return states {x.shape}, got {projected.shape}."
             )
-        return self._without_gaps(projected)
+        # A copy, and numbers only: the constraint may keep what it returned, and write into it.
+        return self._without_gaps(np.where(np.isfinite(projected), projected, x))
+
+    def _breaks(self, constraint: Any, x: NDArray[Any]) -> NDArray[np.bool_]:
+        broken = np.array(constraint.broken(self._copy(x), self._seen_original.copy()), dtype=bool)
+        if broken.shape != (len(x),):
+            name = type(constraint).__name__
+            raise InvalidInputError(f"{name}.broken must return one verdict a state, {(len(x),)}, got {broken.shape}.")
+        return broken
 
 
 def stand_ins(state: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.problem.labels import array_of, check_alike, check_known, check_numbers
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.score import lead, margin
 
@@ -60,7 +61,7 @@ class Target(ABC):
         if prediction.classes is not None:
             self.check_classes(prediction.classes)
         if self.regression:
-            _check_numbers(prediction.outcomes if prediction.classes is None else prediction.classes)
+            check_numbers(prediction.outcomes if prediction.classes is None else prediction.classes)
 
     def __and__(self, other: Target) -> Target:
         """Both have to be reached."""
@@ -97,8 +98,16 @@ class Target(ABC):
         return _Interval(-np.inf if lower is None else lower, np.inf if upper is None else upper)
 
     @staticmethod
-    def of(wanted: Any) -> Target:
-        """What a user wrote as a Target: one already, ``"other"``, a collection of labels, or a label."""
+    def of(wanted: Any, classes: Any = None) -> Target:
+        """What a user wrote as a Target: one already, ``"other"``, a collection of labels, or a label.
+
+        `classes` are the model's labels, where they are known: with one that is called "other", that has to be said.
+        """
+        if isinstance(wanted, str) and wanted == "other" and classes is not None and "other" in list(classes):
+            raise InvalidInputError(
+                "target 'other' may be the class of that name or any but the present one: say Target.label('other') "
+                "or Target.other()."
+            )
         if isinstance(wanted, Target):
             return wanted
         if isinstance(wanted, str):
@@ -132,8 +141,13 @@ class _Labels(Target):
         if not self.wanted:
             raise InvalidInputError("target must name at least one class, got an empty collection.")
 
+    def check(self, prediction: Prediction) -> None:
+        super().check(prediction)
+        if prediction.classes is None:
+            check_alike(self.wanted, prediction.outcomes)
+
     def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
-        wanted = np.asarray(self.wanted)
+        wanted = array_of(self.wanted)
         if len(wanted) == 1 and wanted.dtype.kind in "biuf" and prediction.outcomes.dtype.kind in "biuf":
             return np.asarray(prediction.outcomes == wanted[0])  # a tenth of the time of np.isin
         return np.isin(prediction.outcomes, wanted)
@@ -141,10 +155,10 @@ class _Labels(Target):
     def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
         if prediction.classes is None:
             return None
-        return margin(prediction, np.isin(prediction.classes, np.asarray(self.wanted)))
+        return margin(prediction, np.isin(prediction.classes, array_of(self.wanted)))
 
     def check_classes(self, classes: NDArray[Any]) -> None:
-        _check_known(self.wanted, classes)
+        check_known(self.wanted, classes)
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.wanted))
@@ -200,7 +214,7 @@ class _Probability(Target):
         return lead(ours, np.full(len(ours), self.at_least), prediction.probabilities.shape[1])  # type: ignore[union-attr]
 
     def check_classes(self, classes: NDArray[Any]) -> None:
-        _check_known((self.label_,), classes)
+        check_known((self.label_,), classes)
 
     def __str__(self) -> str:
         return f"{self.label_} with a probability of at least {self.at_least:g}"
@@ -319,17 +333,3 @@ class _Both(Target):
 
     def __str__(self) -> str:
         return f"{self.one} and {self.other_}"
-
-
-def _check_known(wanted: tuple[Any, ...], classes: NDArray[Any]) -> None:
-    if unknown := [label for label in wanted if label not in classes.tolist()]:
-        raise InvalidInputError(f"target names {unknown}, but the model's classes are {classes.tolist()}.")
-
-
-def _check_numbers(outcomes: NDArray[Any]) -> None:
-    try:
-        np.asarray(outcomes, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"target: an interval is for numbers, the model says {', '.join(map(repr, outcomes[:3].tolist()))}."
-        ) from None

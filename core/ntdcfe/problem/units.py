@@ -31,11 +31,12 @@ def units_of(
     have the unit 1. Of a feature with a precision, the unit is no less than one step of its grid.
     Cells that are `missing` ``(K, F)`` do not count.
     """
-    if missing is None or not missing.any():
-        deviation = original.std(0, dtype=float)
-    else:
-        deviation = original.std(0, dtype=float, where=~missing | missing.all(0))
-    size = np.abs(original).max(0)
+    known = True if missing is None or not missing.any() else ~missing | missing.all(0)
+    deviation, size = original.std(0, dtype=float, where=known), np.abs(original).max(0)
+    # The squares of numbers beyond 1e154 are infinite, and below 1e-154 they are 0.
+    extreme = (size > 0) & (np.ptp(original, axis=0) > 0) & ((deviation == 0) | ~np.isfinite(deviation))
+    if extreme.any():
+        deviation = np.where(extreme, (original / np.where(extreme, size, 1)).std(0, dtype=float) * size, deviation)
     units = np.where(deviation > CONSTANT * size, deviation, np.nan)
     for i, feature in enumerate(features):
         if not isinstance(feature, Continuous):
@@ -44,7 +45,7 @@ def units_of(
             units[i] = feature.scale
         elif np.isfinite(feature.limits).all() and feature.limits[0] < feature.limits[1]:
             units[i] = (feature.limits[1] - feature.limits[0]) / UNITS_IN_BOUNDS
-    known = units[~features.discrete & ~np.isnan(units)]
-    typical = np.median(known) if len(known) else np.maximum(1.0, 0.1 * size)
+    given = units[~features.discrete & ~np.isnan(units)]
+    typical = np.median(given) if len(given) else np.maximum(1.0, 0.1 * size)
     units = np.where(np.isnan(units), typical, units)
     return np.maximum(units, [0.0 if p is None else 10.0**-p for p in features.precisions])

@@ -6,16 +6,20 @@ Every number in a sentence is the one that was used, so that the original with t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.alike import alike
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.kinds import KINDS
+
+if TYPE_CHECKING:
+    from ntdcfe.counterfactual import Counterfactual
 
 
 class Change(NamedTuple):
@@ -30,6 +34,15 @@ class Change(NamedTuple):
     before: NDArray[Any]
     after: NDArray[Any]
     text: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Change) and alike(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.feature, self.first_step, self.last_step, self.text))
 
     def __str__(self) -> str:
         return self.text
@@ -48,16 +61,20 @@ def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str
     return told + ["; ".join(texts) for texts in by_feature.values()]
 
 
-def reservations(status: str, found: bool, confirmed: bool, widened: float, cause: Exception | None) -> list[str]:
+def reservations(cf: Counterfactual) -> list[str]:
     """What has to be said beside the changes: that the model failed, or was not asked again, or how far it went."""
     told = []
-    if status == "model_failed":
-        asked = "" if confirmed else " before this could be asked again"
-        told.append(f"the model failed{asked}: {cause}")
-    elif found and not confirmed:
+    if cf.status == "model_failed":
+        asked = "" if cf.confirmed else " before this could be asked again"
+        told.append(f"the model failed{asked}: {cf.cause}")
+    elif cf.found and cf.holds_alone is False:
+        told.append("asked in a call of its own, the model says otherwise: it answers by what else is in the batch")
+    elif cf.found and not cf.confirmed:
         told.append("not asked again often enough to be sure: the time or the rows gave out before")
-    if found and widened > 1:
-        told.append(f"nothing nearer was found: values were let go {widened:.3g} times as far as usual")
+    if cf.unscored:
+        told.append(f"the model gave no answer for {cf.unscored} of {cf.rows} rows")
+    if cf.found and cf.widened > 1:
+        told.append(f"nothing nearer was found: values were let go {cf.widened:.3g} times as far as usual")
     return told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
+from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError, in_words
 from ntdcfe.model.driver import Driver
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
@@ -36,6 +37,8 @@ Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 POOLED_VALUES = 20_000
 # Values of all series whose jobs are kept from the first check on: bounds the memory of a large batch.
 KEPT_VALUES = 1_000_000
+# What is said of an instance that ends whatever process explains it.
+DEADLY = "the process at work on this instance died, and so did another one that had nothing else to do."
 # Settings that decide how long it takes and what it withstands, not what comes out.
 OPERATIONAL = ("max_seconds", "max_batch_size", "retries", "retry_wait", "call_seconds")
 
@@ -52,6 +55,8 @@ class Batch:
     settings : SearchSettings
         With what the call says in place of the explainer's.
     features : Features
+    references : array (R, K, F), optional
+        States that each search may start from.
     """
 
     def __init__(
@@ -61,12 +66,14 @@ class Batch:
         targets: Sequence[Target],
         settings: SearchSettings,
         features: Features,
+        references: NDArray[Any] | None = None,
     ) -> None:
         self.explainer = explainer
         self.X = X
         self.targets = targets
         self.settings = settings
         self.features = features
+        self.references = references
         self.static = X.ndim == 2
         predictor = Predictor(
             explainer.predict,
@@ -113,7 +120,7 @@ class Batch:
                 except Exception as lost:
                     if not results:
                         raise
-                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {lost})")
+                    cause = PredictorError(f"the run ended early ({type(lost).__name__}: {in_words(lost)})")
                     cause.__cause__ = lost
                     break
         return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]
@@ -135,14 +142,15 @@ class Batch:
     def _workers(self, todo: Sequence[int], options: Mapping[str, Any]) -> Results:
         limit = self.settings.max_seconds
         until = None if limit is None else time.time() + limit
-        work = _Work(self.explainer, self.settings, self.features, until, halt := Halt())
+        work = _Work(self.explainer, self.settings, self.features, self.references, until, halt := Halt())
         # Threads share the number of BLAS threads; every process sets its own.
         with one_thread():
             try:
                 for group, results in in_parallel(
                     work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
                 ):
-                    yield from zip(group, results, strict=True)
+                    for i, cf in zip(group, results or [None] * len(group), strict=True):
+                        yield i, self.untouched(i, PredictorError(DEADLY)) if cf is None else cf
             finally:
                 # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
                 halt.request()
@@ -158,9 +166,12 @@ class Batch:
     def job(self, i: int) -> Job:
         """Instance `i`, not begun."""
         built = self._built.pop(i, None)
-        return built or job_of(
-            self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
-        )
+        if built is None:
+            built = job_of(
+                self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
+            )
+            built.search.references = self.references
+        return built
 
     def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
         """An instance that was not begun."""
@@ -176,7 +187,7 @@ class Batch:
         explainer = self.explainer
         settings = {f.name: plain(getattr(self.settings, f.name)) for f in fields(SearchSettings)}
         columns = plain_features(self.features)
-        targets = [repr(target) for target in self.targets]
+        targets = [_without_address(repr(target)) for target in self.targets]
         return {
             "version": __version__,
             "target": targets[0] if len(set(targets)) == 1 else targets,
@@ -187,13 +198,20 @@ class Batch:
                 f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)
             },
             "actionable_steps": columns["actionable_steps"],
+            **({} if self.references is None else {"batch_as_reference": True}),
             "constraints": [_named(rule) for rule in explainer.constraints],
             **{name: _named(getattr(explainer, name)) for name in ("plausible", "transition", "proximity")},
         }
 
 
-def batch_of(explainer: NTDCFE, X: NDArray[Any], targets: Sequence[Target], settings: SearchSettings) -> Batch:
-    """The instances of one call, checked."""
+def batch_of(
+    explainer: NTDCFE,
+    X: NDArray[Any],
+    targets: Sequence[Target],
+    settings: SearchSettings,
+    as_reference: bool = False,
+) -> Batch:
+    """The instances of one call, checked; with each other as starts if that is wanted."""
     X = _checked(X, explainer.missing)
     features = Features.continuous(X.shape[-1]) if explainer.features is None else explainer.features
     if features.n_columns != X.shape[-1]:
@@ -201,7 +219,9 @@ def batch_of(explainer: NTDCFE, X: NDArray[Any], targets: Sequence[Target], sett
     for target in targets:
         if explainer.classes is not None:
             target.check_classes(np.asarray(explainer.classes))
-    return Batch(explainer, X, targets, settings, features)
+    batch = Batch(explainer, X, targets, settings, features)
+    batch.references = batch.states if as_reference else None
+    return batch
 
 
 def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
@@ -210,7 +230,8 @@ def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
         raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
     if 0 in X.shape[1:]:
         raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
+    # A copy: what the caller, or one of their functions, does to the series must not reach the search or its results.
+    X = np.array(X, X.dtype if X.dtype in (np.float32, np.float64) else float, order="C")
     wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
     if wrong.any():
         where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]
@@ -227,6 +248,7 @@ class _Work:
     explainer: NTDCFE
     settings: SearchSettings
     features: Features
+    references: NDArray[Any] | None
     until: float | None
     halt: Halt
 
@@ -235,7 +257,7 @@ class _Work:
         if self.until is not None:
             settings = replace(settings, max_seconds=max(1e-9, self.until - time.time()))
         with one_thread(), self.halt:
-            batch = Batch(self.explainer, X, targets, settings, self.features)
+            batch = Batch(self.explainer, X, targets, settings, self.features, self.references)
             batch.driver.stop_requested = lambda: self.halt.requested
             batch.driver.interrupted = self.halt.requested
             late = self.until is not None and time.time() >= self.until
@@ -252,4 +274,9 @@ def _named(value: Any) -> str | None:
         return f"{type(value).__name__}({parts})"
     if callable(value):
         return str(getattr(value, "__qualname__", type(value).__name__))
-    return repr(value)
+    return _without_address(repr(value))
+
+
+def _without_address(text: str) -> str:
+    """The text of an object; where it is the default one, which has another address in every process, without that."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)

@@ -1,14 +1,16 @@
 """A file that keeps what is finished: one line of JSON for the run, one for each instance.
 
-Every line is flushed to the disk before the next instance is counted as done. A line that was torn by a crash
-is cut off; a file of another run is refused.
+Every line is flushed to the disk before the next instance is counted as done. A line that was torn by a crash, or by
+a disk that was full, is left out, and its instance is done again; a file of another run is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,8 @@ class Checkpoint:
         content = self.path.read_bytes() if self.path.exists() else b""
         good = self._read(content, run, X)
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._size, self._waiting = good, b""
+        """Bytes of whole lines in the file, and lines that it had no room for."""
         if good < len(content):
             os.ftruncate(self._file, good)
         if good == 0:
@@ -65,13 +69,34 @@ class Checkpoint:
             self._write(json.dumps({"instance": index, "result": entry}, allow_nan=False))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; warns if it lacks what could not be written."""
+        problem = self._write_out() if self._waiting else None
         os.close(self._file)
+        if problem is not None:
+            warnings.warn(
+                f"checkpoint: {self.path} could not be written to ({problem}): it lacks {self._waiting.count(10)} "
+                "instances, which the next run will explain again. The results of this one are complete.",
+                stacklevel=4,
+            )
 
     def _write(self, line: str) -> None:
-        # In one piece, so that a process that is killed leaves whole lines.
-        os.write(self._file, f"{line}\n".encode())
-        os.fsync(self._file)
+        """Add a line; one for which there is no room waits for the next, and for the end."""
+        self._waiting += f"{line}\n".encode()
+        self._write_out()
+
+    def _write_out(self) -> OSError | None:
+        """Write what waits, in one piece, so that a process that is killed leaves whole lines; else nothing of it."""
+        try:
+            done = 0
+            while done < len(self._waiting):
+                done += os.write(self._file, self._waiting[done:])
+            os.fsync(self._file)
+        except OSError as problem:
+            with contextlib.suppress(OSError):  # a torn line at the end is cut off by the next run
+                os.ftruncate(self._file, self._size)
+            return problem
+        self._size, self._waiting = self._size + len(self._waiting), b""
+        return None
 
     def _read(self, content: bytes, run: Mapping[str, Any], X: NDArray[Any]) -> int:
         """Take in what the file has; returns how many of its bytes are whole lines."""
@@ -80,7 +105,7 @@ class Checkpoint:
         start = _START.encode()
         if not (content.startswith(start) or start.startswith(content)):
             raise InvalidInputError(f"checkpoint: {self.path} is not one, and is left as it is.")
-        lines = content[:good].splitlines()
+        lines, damaged = content[:good].splitlines(), []
         for number, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
@@ -92,10 +117,17 @@ class Checkpoint:
             except InvalidInputError:
                 raise
             except (ValueError, KeyError, TypeError, IndexError) as cause:
-                if number == len(lines) and number > 1:
+                if number == 1:
+                    raise InvalidInputError(f"checkpoint: line 1 of {self.path} is damaged ({cause}).") from cause
+                if number == len(lines):
                     # The end of the line reached the disk, but not all of it.
                     return good - len(line) - 1
-                raise InvalidInputError(f"checkpoint: line {number} of {self.path} is damaged ({cause}).") from cause
+                damaged.append(number)
+        if damaged:
+            where = f"{'line' if len(damaged) == 1 else 'lines'} {', '.join(map(str, damaged))}"
+            warnings.warn(
+                f"checkpoint: {where} of {self.path} cannot be read; what they held is explained again.", stacklevel=5
+            )
         return good
 
     def _compare(self, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import joblib
 
 from ntdcfe.errors import InvalidInputError, NTDCFEError
+from ntdcfe.run.workers import LostWorkers, in_processes, on_dask, one_by_one
 
 #: sktime's names
 BACKENDS = (None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray")
@@ -72,7 +73,8 @@ def in_parallel(
 ) -> Iterator[tuple[Sequence[int], Any]]:
     """Do `work` on the `arguments` of groups of `todo`; gives each group with its result as soon as it is there.
 
-    When workers are lost, what is left is begun again as long as something gets done; then the error is raised.
+    Where a worker dies, those that it may have been at work on are done again, each in a process of its own. The
+    result of one that ends that process, too, is None; all others get theirs.
     """
     left = dict.fromkeys(todo)
     while left:
@@ -84,6 +86,12 @@ def in_parallel(
                 yield group, result
         except NTDCFEError:
             raise
+        except LostWorkers as lost:
+            # Those that are done but not handed out yet may be among them: they are done again.
+            suspects = [i for i in lost.suspects or left if i in left]
+            for group, result in one_by_one(work, suspects, arguments, options["backend"]):
+                del left[group[0]]
+                yield group, result
         except Exception:
             if len(left) == before:
                 raise
@@ -113,6 +121,13 @@ def _once(
         raise InvalidInputError(f"backend {options['backend']!r}: {cause}") from cause
     size = max(1, min(AT_ONCE, len(todo) // (TASKS_A_WORKER * workers)))
     groups = [todo[i : i + size] for i in range(0, len(todo), size)]
+    if options["backend"] in ("loky", "multiprocessing") and workers > 1:
+        # Processes of this machine: joblib tells that one of them died, if at all, but not which task it had.
+        yield from in_processes(work, groups, arguments, workers, options["backend"])
+        return
+    if options["backend"] == "dask":
+        yield from on_dask(work, groups, arguments)
+        return
     tasks = [joblib.delayed(_labelled)(work, group, arguments(group)) for group in groups]
     if parallel is not None:
         yield from parallel(tasks)
@@ -124,3 +139,4 @@ def _once(
 
 def _labelled(work: Callable[..., Any], group: Sequence[int], arguments: tuple[Any, ...]) -> tuple[Sequence[int], Any]:
     return group, work(*arguments)
+

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.transition import Intervention
 from ntdcfe.search.base import Search
-from ntdcfe.search.policy import Action, CompactPolicy
+from ntdcfe.search.policy import Action, CompactPolicy, own_state
 
 # A nearly certain Gaussian can make an action e^100 times as likely: infinite in float32.
 LARGEST_LOG_RATIO = 20
@@ -32,6 +32,7 @@ class Agent:
     search : Search
     """
 
+    @own_state()
     def __init__(self, search: Search) -> None:
         self.search = search
         self.policy = CompactPolicy(search.space, search.settings.hidden, search.generator)
@@ -46,6 +47,7 @@ class Agent:
         """Positions of the features that may be acted on ``(A,)``."""
         return self.policy.features
 
+    @own_state()
     def act(self, states: NDArray[Any], scale: NDArray[np.float64]) -> tuple[Intervention, Experience]:
         """One intervention for each of the states ``(n, K, F)``; `scale` ``(F,)`` multiplies strengths."""
         inputs = self.policy.inputs(states)
@@ -53,6 +55,7 @@ class Agent:
             action = self.policy(inputs).sample(self.search.generator)
         return self.policy.intervention(action, scale), Experience(inputs, action)
 
+    @own_state()
     def experience(
         self,
         states: NDArray[Any],
@@ -64,6 +67,7 @@ class Agent:
         columns = (step, feature, strength.astype(np.float32))
         return Experience(self.policy.inputs(states), Action(*map(torch.from_numpy, columns)))
 
+    @own_state()
     def learn(self, experiences: Sequence[Experience], gain: NDArray[np.float64]) -> None:
         """Clipped policy gradient (as in PPO) on the normalised advantage of each action; `gain` is of all in order."""
         if len(gain) < 2 or gain.std() < 1e-6:

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 
 from ntdcfe.search.base import Asks, Search
-from ntdcfe.search.policy import Action, PaperPolicy
+from ntdcfe.search.policy import Action, PaperPolicy, own_state
 
 
 class Transition(NamedTuple):
@@ -37,15 +37,16 @@ class Transition(NamedTuple):
 def algorithm_1(search: Search) -> Asks:
     """REINFORCE over episodes of single interventions; lines as in the paper."""
     settings, space, pool = search.settings, search.space, search.pool
-    policy = PaperPolicy(space, settings.hidden, search.generator)
-    optimizer = torch.optim.Adam(policy.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
+    with own_state():
+        policy = PaperPolicy(space, settings.hidden, search.generator)
+        optimizer = torch.optim.Adam(policy.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
 
     for _ in range(settings.max_episodes):  # while E < M_E
         episode: list[Transition] = []
         state = space.original[None]  # x_0 := x*
         success = False
         for _ in range(settings.max_interventions):  # while t < M_T
-            with torch.no_grad():
+            with own_state(), torch.no_grad():
                 action = policy(policy.inputs(state)).sample(search.generator)  # a_t ~ pi(. | x_t)
             # x_{t+1} := F_p(x_t, a_t), then range, causal and immutable constraints
             proposal = search.problem.transition(state, policy.intervention(action), space.discrete)
@@ -75,6 +76,7 @@ def returns(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64
     return out
 
 
+@own_state()
 def update(policy: PaperPolicy, optimizer: torch.optim.Optimizer, episode: list[Transition], discount: float) -> None:
     """theta := theta + alpha gamma^t G grad ln pi(a_t | x_t), for t = 0 ... T-1, the step by Adam."""
     G = returns(np.array([entry.reward for entry in episode]), discount)

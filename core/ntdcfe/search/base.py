@@ -64,6 +64,11 @@ class Outcome(NamedTuple):
     score: NDArray[np.float64] | None
     cost: NDArray[np.float64]
 
+    def copy(self) -> Outcome:
+        """The same, to be written into."""
+        score = None if self.score is None else self.score.copy()
+        return Outcome(self.states.copy(), self.valid.copy(), score, self.cost.copy())
+
     def take(self, rows: slice | NDArray[Any]) -> Outcome:
         """Those rows of it."""
         score = None if self.score is None else self.score[rows]
@@ -111,6 +116,8 @@ class Search:
     history: list[Update] = field(default_factory=list)
     found: dict[str, list[Found]] = field(default_factory=dict)
     """Answers by the name of their kind, the best first."""
+    references: NDArray[Any] | None = None
+    """States ``(R, K, F)`` that the search may start from: the user's other series."""
     seen: dict[Any, list[NDArray[Any]]] = field(default_factory=dict)
     """While nothing is found: a few states of each label that the model said."""
     ceiling: float = 1.0
@@ -126,7 +133,7 @@ class Search:
         """Draws the weights and the actions of a policy; torch is loaded when a policy is built, not before."""
         import torch
 
-        return torch.Generator().manual_seed(self.seed)
+        return torch.Generator(device="cpu").manual_seed(self.seed)
 
     @property
     def space(self) -> Space:

@@ -17,6 +17,7 @@ from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
 from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
 from ntdcfe.search.options import drawn_afresh, first_holds
+from ntdcfe.search.references import from_references
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
 from ntdcfe.search.tables import grow
@@ -53,6 +54,8 @@ def default(search: Search) -> Asks:
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
     agent = Agent(search)
+    if free and search.references is not None:
+        yield from from_references(search)
     if free and search.space.n_steps == 1:
         yield from grow(search)
     if free and not len(search.pool):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,6 +19,22 @@ from ntdcfe.problem.transition import Intervention
 # The paper leaves the floor of sigma open; much lower, and a collapsed Gaussian has a gradient without bounds
 # (rule of thumb).
 LEAST_STD = 0.01
+
+
+@contextmanager
+def own_state() -> Iterator[None]:
+    """Our network learns on the CPU in float32, whatever the caller has set; what was set holds again afterwards.
+
+    Everything that is set here belongs to the thread. The default type belongs to the process, and is not touched:
+    every tensor of ours names its own.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(torch.autocast("cpu", enabled=False))
+        if torch.empty(0).device.type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        yield
 
 
 class Action(NamedTuple):
@@ -52,7 +69,7 @@ class ActionDistribution(NamedTuple):
         step = torch.multinomial(self.step.exp(), 1, generator=generator)[:, 0]
         feature = torch.multinomial(self.feature.exp(), 1, generator=generator)[:, 0]
         rows = torch.arange(len(step))
-        noise = torch.randn(len(step), generator=generator)
+        noise = torch.randn(len(step), generator=generator, dtype=torch.float32)
         strength = self.mean[rows, feature] + self.std[rows, feature] * noise
         if self.discrete.any():
             value = torch.multinomial(self.value[rows, feature].exp(), 1, generator=generator)[:, 0]
@@ -103,8 +120,9 @@ class Policy(nn.Module):
                 self._choices[i, : len(c)] = c
             allowed[i, : 1 if c is None else len(c)] = True
         steps = torch.from_numpy(space.movable.any(1))
-        self.register_buffer("step_mask", torch.zeros(n_steps).masked_fill(~steps, -torch.inf))
-        self.register_buffer("value_mask", torch.zeros(n_actions, n_values).masked_fill(~allowed, -torch.inf))
+        self.register_buffer("step_mask", torch.zeros(n_steps, dtype=torch.float32).masked_fill(~steps, -torch.inf))
+        masked = torch.zeros(n_actions, n_values, dtype=torch.float32).masked_fill(~allowed, -torch.inf)
+        self.register_buffer("value_mask", masked)
         self.register_buffer("discrete", torch.tensor([c is not None for c in choices]))
         self._sizes = [n_steps, n_actions, n_actions, n_actions, n_actions * n_values]
 
@@ -190,9 +208,9 @@ class CompactPolicy(Policy):
         super().__init__(space)
         sizes = [len(space.features), *hidden]
         self.body = _layers(sizes, nn.Tanh, generator)
-        self.base = nn.Parameter(torch.zeros(self.n_outputs))
+        self.base = nn.Parameter(torch.zeros(self.n_outputs, dtype=torch.float32))
         # At first the state says nothing: every episode starts from the same policy.
-        self.shift = nn.Parameter(torch.zeros(sizes[-1], self.n_outputs))
+        self.shift = nn.Parameter(torch.zeros(sizes[-1], self.n_outputs, dtype=torch.float32))
 
     def inputs(self, states: NDArray[Any]) -> Tensor:
         """What the network sees of states ``(n, K, F)``: the mean change of each feature ``(n, F)``."""
@@ -223,7 +241,7 @@ def _layers(sizes: Sequence[int], activation: type[nn.Module], generator: torch.
 
 def _linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
     """torch's own default initialisation, drawn from our generator instead of the global one."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out)  # type: ignore[no-untyped-call]
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=torch.float32)  # type: ignore[no-untyped-call]
     bound = n_in**-0.5
     with torch.no_grad():
         layer.weight.uniform_(-bound, bound, generator=generator)

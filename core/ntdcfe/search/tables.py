@@ -7,14 +7,15 @@ features that do nothing alone are put together at random.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
-from ntdcfe.search.base import Asks, Outcome, Search
+from ntdcfe.search.base import Asks, Search
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,49 +46,109 @@ class TableTuning:
 def grow(search: Search) -> Asks:
     """Single features at a few values each; then, as long as too few are valid and the score rises, sets of them."""
     space, pool, n, tuning = search.space, search.pool, search.budget.batch_size, search.settings.tuning.tables
-    singles = _singles(search)
-    asked: list[Outcome] = []
-    while sum(len(outcome.states) for outcome in asked) < len(singles) and search.left(tuning.share_for_singles):
-        asked.append((yield from search.ask(singles[n * len(asked) : n * (len(asked) + 1)])))
+    asked: list[tuple[Changes, NDArray[np.bool_], NDArray[np.float64] | None]] = []
+    for singles in _singles(search, n):
+        if not search.left(tuning.share_for_singles):
+            break
+        outcome = yield from search.ask(singles)
+        asked.append((Changes.of(outcome.states, space.original), outcome.valid, outcome.score))
     if not asked:
         return
-    if any(outcome.score is None for outcome in asked):
+    parts, valid = [entry[0] for entry in asked], np.concatenate([entry[1] for entry in asked])
+    scores = [entry[2] for entry in asked if entry[2] is not None]
+    known = Changes.concatenate(parts)
+    if len(scores) < len(asked):
         if search.settings.n_counterfactuals > 1:
-            yield from _random_sets(search, asked)
+            yield from _random_sets(search, known.take(np.flatnonzero(~valid)))
         return
-    bases, valid, score = (np.concatenate([outcome[i] for outcome in asked]) for i in range(3))  # type: ignore[misc]
-    change, gain = bases - space.original, score - np.median(score)  # most features do nothing alone
-    feature = (change[:, 0] != 0).argmax(1)
+    score = np.concatenate(scores)
+    gain, feature = score - np.median(score), known.first  # most features do nothing alone
+    bases: NDArray[Any] | None = None  # those of the last batch; at first, the single changes
     while pool.n_sets < search.settings.n_counterfactuals and search.left(
         tuning.share_for_sets if len(pool) else 2 * tuning.share_for_sets
     ):
         # Every base that is not valid yet, with every change of a feature that it leaves alone:
         best = np.flatnonzero(~valid)[np.argsort(-score[~valid], kind="stable")[: tuning.bases]]
-        alone = (bases[best] == space.original)[:, 0, feature]
+        some = known.states(best, space.original) if bases is None else bases[best]
+        alone = (some == space.original)[:, 0, feature]
         promise = np.where(alone & (gain > 0), score[best, None] + gain, -np.inf)
         order = np.argsort(-promise, axis=None, kind="stable")[: min(n, np.isfinite(promise).sum())]
         if not len(order):
             return
         base, single = np.divmod(order, len(gain))
-        bases, valid, answers, _ = yield from search.ask(bases[best[base]] + change[single])
+        change = known.states(single, space.original) - space.original
+        bases, valid, answers, _ = yield from search.ask(some[base] + change)
         assert answers is not None
         score = answers
 
 
-def _random_sets(search: Search, asked: list[Outcome]) -> Asks:
+def _random_sets(search: Search, idle: Changes) -> Asks:
     """Two to four changes that did nothing alone, together, as long as too few sets of features are valid."""
     space, rng, n, tuning = search.space, search.rng, search.budget.batch_size, search.settings.tuning.tables
-    idle = np.concatenate([outcome.states[~outcome.valid] for outcome in asked]) - space.original
     if len(idle) < 2:
         return
     while search.pool.n_sets < search.settings.n_counterfactuals and search.left(tuning.share_for_sets):
         rank = rng.random((n, len(idle))).argsort(1).argsort(1)
         together = rank < rng.integers(2, tuning.most_together + 1, n)[:, None]
-        yield from search.ask(space.original + np.tensordot(together.astype(idle.dtype), idle, 1))
+        states = np.repeat(space.original[None], n, axis=0)
+        for row, chosen in enumerate(together):
+            change = idle.states(np.flatnonzero(chosen), space.original) - space.original
+            states[row] += change.sum(0)
+        yield from search.ask(states)
 
 
-def _singles(search: Search) -> NDArray[Any]:
-    """The original with one feature at another value ``(n, 1, F)``: the ends of its reach, then half the way."""
+class Changes(NamedTuple):
+    """n states ``(n, K, F)`` by the cells in which they differ from the original: few, in rows of ten thousand.
+
+    `cells` and `values` are of all states in their order, `ends` ``(n,)`` tells where those of each end.
+    """
+
+    cells: NDArray[np.int64]
+    values: NDArray[Any]
+    ends: NDArray[np.int64]
+
+    @staticmethod
+    def of(states: NDArray[Any], original: NDArray[Any]) -> Changes:
+        """Those of states ``(n, K, F)``."""
+        changed = (states != original).reshape(len(states), -1)
+        return Changes(np.nonzero(changed)[1], states.reshape(len(states), -1)[changed], changed.sum(1).cumsum())
+
+    @staticmethod
+    def concatenate(parts: Sequence[Changes]) -> Changes:
+        """Those of all parts, in order."""
+        counts = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
+        cells, values = (np.concatenate([part[i] for part in parts]) for i in range(2))
+        return Changes(cells, values, counts.cumsum())
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.ends)
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first changed cell of each state ``(n,)``, 0 where none is."""
+        start = self.ends - np.diff(self.ends, prepend=0)
+        return np.where(start < self.ends, np.append(self.cells, 0)[start], 0)
+
+    def take(self, rows: NDArray[np.int64]) -> Changes:
+        """Those of some of the states ``(m,)``."""
+        counts = np.diff(self.ends, prepend=0)[rows]
+        at = np.repeat(self.ends[rows] - counts.cumsum(), counts) + np.arange(counts.sum())
+        return Changes(self.cells[at], self.values[at], counts.cumsum())
+
+    def states(self, rows: NDArray[np.int64], original: NDArray[Any]) -> NDArray[Any]:
+        """Some of the states ``(m, K, F)``."""
+        some = self.take(rows)
+        states = np.repeat(original.reshape(1, -1), len(rows), axis=0)
+        states[np.repeat(np.arange(len(rows)), np.diff(some.ends, prepend=0)), some.cells] = some.values
+        return states.reshape(-1, *original.shape)
+
+
+def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
+    """The original with one feature at another value, in batches of n ``(n, 1, F)``.
+
+    First the ends of each feature's reach, then half the way. Made when they are asked for: all of them together
+    would take memory with the square of the number of features.
+    """
     space, rng, tuning = search.space, search.rng, search.settings.tuning
     original, furthest = space.original[0], tuning.surrogate.unlimited * space.units
     ends = np.clip([space.low[0], space.high[0]], original - furthest, original + furthest)
@@ -100,7 +161,15 @@ def _singles(search: Search) -> NDArray[Any]:
         whole += [(i, end) for end in ends[:, i]]
         half += [(i, (original[i] + end) / 2) for end in ends[:, i]]
     feature, value = zip(*whole, *half, strict=True)
-    states = np.repeat(space.original[None], len(feature), axis=0)
-    states[np.arange(len(feature)), 0, feature] = value
-    states = space.project(states)
-    return states[(states != space.original).any((1, 2))]
+    waiting = np.empty((0, *space.original.shape), space.dtype)
+    for start in range(0, len(feature), n):
+        some = slice(start, start + n)
+        states = np.repeat(space.original[None], len(feature[some]), axis=0)
+        states[np.arange(len(states)), 0, feature[some]] = value[some]
+        states = space.project(states)
+        waiting = np.concatenate([waiting, states[(states != space.original).any((1, 2))]])
+        if len(waiting) >= n:
+            yield waiting[:n]
+            waiting = waiting[n:]
+    if len(waiting):
+        yield waiting

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Outcome, Search
 from ntdcfe.search.refine.moves import MOVES, Memory, Move
@@ -83,9 +84,19 @@ class Descent:
         blocks = [self._unions]
         for move, count, may in zip(self._moves, counts, possible, strict=True):
             count = max(move.fewest, int(count))
-            blocks.append(move.propose(self.base, count) if may and count else self.base[None][:0])
+            blocks.append(self._proposed(move, count) if may and count else self.base[None][:0])
         self._ends = np.cumsum([len(block) for block in blocks])
         return blocks
+
+    def _proposed(self, move: Move, n: int) -> NDArray[Any]:
+        """About n states of that move; one of the user's gets a copy, and what it makes no number of stays."""
+        if type(move) in MOVES:
+            return move.propose(self.base, n)
+        states = np.asarray(move.propose(self.base.copy(), n))
+        if states.shape[1:] != self.base.shape:
+            shape = ("m", *self.base.shape)
+            raise InvalidInputError(f"{type(move).__name__}.propose must return states {shape}, got {states.shape}.")
+        return np.where(np.isfinite(states), states, self.base)
 
     @property
     def n_proposed(self) -> int:
@@ -110,7 +121,8 @@ class Descent:
         better = outcome.valid & (outcome.cost < self.cost - 1e-9)
         joins = np.zeros(len(better), bool)
         for move, start, end in zip(self._moves, self._ends, self._ends[1:], strict=False):
-            move.learn(outcome.take(slice(start, end)), better[start:end])
+            part = outcome.take(slice(start, end))
+            move.learn(part if type(move) in MOVES else part.copy(), better[start:end].copy())
             joins[start:end] = move.joins
         self._unions = self._joined(outcome, better & joins)
         self._credit = tuning.forgetting * self._credit + tuning.credit_for_nothing

@@ -63,7 +63,8 @@ def refine(search: Search) -> Asks:
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
     races = without_gain = 0
-    while search.left() and without_gain < tuning.races_without_gain:
+    # Where several are wanted, each gets its race.
+    while search.left() and (without_gain < tuning.races_without_gain or races < search.settings.n_counterfactuals):
         best = pool.best_cost
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]

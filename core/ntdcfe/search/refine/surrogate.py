@@ -8,6 +8,7 @@ that one batch tries different readings of the same evidence.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ class SurrogateTuning:
         As a share of the mean diagonal.
     draws : int
         How often the effects are drawn.
+    most_steps : int
+        Up to so many steps the smoothing is one product with a matrix; of longer series, sums of neighbours.
     most_cells : int
         On larger series a regression from so few answers costs more than it tells.
     most_added : int
@@ -49,6 +52,7 @@ class SurrogateTuning:
     noise_of_scores: float = 0.2
     ridge: float = 0.1
     draws: int = 6
+    most_steps: int = 1_000
     most_cells: int = 20_000
     most_added: int = 400
     unlimited: float = 10.0
@@ -81,9 +85,9 @@ class Surrogate:
         self._states: list[NDArray[Any]] = []  # of the latest batches
         self._answers = np.empty(0)
         self._noise = tuning.noise_of_labels
-        self._smoother = _smoother(self.space.n_steps, tuning)
-        # Its square root: the products of changes smoothed by it are half the work.
-        self._half_smoother = np.linalg.cholesky(self._smoother).T
+        self._smoothing = (Smoother if self.space.n_steps <= tuning.most_steps else LongSmoother)(
+            self.space.n_steps, tuning
+        )
 
     @property
     def ready(self) -> bool:
@@ -114,8 +118,7 @@ class Surrogate:
         # Features that no remembered state changes have no effect to estimate: most, where there are many.
         features = np.flatnonzero(cells.any(0).any(0))
         changes = cells[:, :, features]
-        half = _smoothed(changes, self._half_smoother)
-        gram = half @ half.T
+        gram = self._smoothing.products(changes)
         gram = gram - gram.mean(0) - gram.mean(1)[:, None] + gram.mean()
         answers = self._answers + rng.normal(0, self._noise, (draws, len(self._answers)))
         answers -= answers.mean(1, keepdims=True)
@@ -124,7 +127,7 @@ class Surrogate:
         weights -= weights.mean(1, keepdims=True)
         summed = (weights @ changes.reshape(len(changes), -1)).reshape(draws, *changes.shape[1:])
         effects = np.zeros((draws, *cells.shape[1:]), np.float32)
-        effects[:, :, features] = _smoothed(summed, self._smoother).reshape(summed.shape)
+        effects[:, :, features] = self._smoothing.smoothed(summed)
         return effects.reshape(draws, -1)
 
     def promises(self, rng: np.random.Generator) -> Promises:
@@ -146,14 +149,58 @@ class Surrogate:
         return Promises(effects, order, move, np.take_along_axis(gain, order, 1))
 
 
-def _smoothed(cells: NDArray[np.float32], over_time: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cells ``(n, K, F)``, every feature's steps mixed as `over_time` ``(K, K)`` says, flat ``(n, K * F)``."""
-    return (over_time @ cells).reshape(len(cells), -1)
+class Smoother:
+    """Adds to every step of a feature its moving average over time, taken twice: a product with a matrix ``(K, K)``."""
+
+    def __init__(self, n_steps: int, tuning: SurrogateTuning) -> None:
+        self.n_steps, self.tuning = n_steps, tuning
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float32]:
+        distance = np.abs(np.subtract.outer(np.arange(self.n_steps), np.arange(self.n_steps)))
+        average = (distance <= self.tuning.half_window).astype(np.float32)
+        average /= average.sum(1, keepdims=True)
+        return np.eye(self.n_steps, dtype=np.float32) + self.tuning.smoothness * average @ average.T
+
+    @cached_property
+    def _half(self) -> NDArray[np.float32]:
+        """Its square root: the products of changes smoothed by it are half the work."""
+        return np.linalg.cholesky(self._matrix).T
+
+    def smoothed(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cells ``(n, K, F)`` with every feature's steps mixed."""
+        return self._matrix @ cells
+
+    def products(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Products ``(n, n)`` of cells ``(n, K, F)``, one of each pair smoothed."""
+        half = (self._half @ cells).reshape(len(cells), -1)
+        return half @ half.T
 
 
-def _smoother(n_steps: int, tuning: SurrogateTuning) -> NDArray[np.float32]:
-    """What adds to every step its moving average over time, taken twice ``(K, K)``."""
-    distance = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
-    average = (distance <= tuning.half_window).astype(np.float32)
-    average /= average.sum(1, keepdims=True)
-    return np.eye(n_steps, dtype=np.float32) + tuning.smoothness * average @ average.T
+class LongSmoother(Smoother):
+    """The same by sums of neighbouring steps, in memory and time that grow with K and not with its square."""
+
+    @cached_property
+    def _width(self) -> NDArray[np.float32]:
+        """Steps that each step's moving average is of ``(K, 1)``."""
+        return self._sums(np.ones((1, self.n_steps, 1), np.float32))[0]
+
+    def smoothed(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cells ``(n, K, F)`` with every feature's steps mixed."""
+        average = self._sums(self._sums(cells / self._width)) / self._width
+        average *= np.float32(self.tuning.smoothness)
+        average += cells
+        return average
+
+    def products(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Products ``(n, n)`` of cells ``(n, K, F)``, one of each pair smoothed."""
+        products = self.smoothed(cells).reshape(len(cells), -1) @ cells.reshape(len(cells), -1).T
+        return (products + products.T) / 2
+
+    def _sums(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The sum of each step ``(n, K, F)`` and its neighbours within half a window."""
+        sums = cells.copy()
+        for away in range(1, self.tuning.half_window + 1):
+            sums[:, away:] += cells[:, :-away]
+            sums[:, :-away] += cells[:, away:]
+        return sums

@@ -1,0 +1,139 @@
+"""Workers that may die of what they are given: processes of this machine, and those of a Dask cluster."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from joblib.externals.loky import get_reusable_executor
+
+from ntdcfe.errors import InvalidInputError
+
+try:
+    import cloudpickle  # type: ignore[import-untyped]
+except ImportError:  # before joblib 1.6 it is a part of joblib
+    from joblib.externals import cloudpickle
+
+Work: TypeAlias = Callable[..., Any]
+Arguments: TypeAlias = Callable[[Sequence[int]], tuple[Any, ...]]
+
+
+class LostWorkers(Exception):
+    """Workers died.
+
+    Parameters
+    ----------
+    suspects : list of int
+        What they may have been at work on; empty if nobody knows.
+    """
+
+    def __init__(self, suspects: list[int]) -> None:
+        super().__init__(f"workers died, perhaps of instances {suspects}")
+        self.suspects = suspects
+
+
+def in_processes(
+    work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, n_workers: int, backend: str
+) -> Iterator[tuple[Sequence[int], Any]]:
+    """Each group with its result, by processes of this machine; raises LostWorkers when one of them dies.
+
+    A task leaves a file with its number while it is at work, so that one knows what a dead process was at work on.
+    """
+    packed = cloudpickle.dumps(work)
+    with tempfile.TemporaryDirectory(prefix="ntdcfe-", ignore_cleanup_errors=True) as folder:
+        executor, ended = _executor(backend, n_workers), False
+        try:
+            futures = {
+                executor.submit(_noted, folder, place, packed, arguments(group)): group
+                for place, group in enumerate(groups)
+            }
+            for future in as_completed(futures):
+                yield futures[future], cloudpickle.loads(future.result())
+            ended = True
+        except BrokenExecutor:
+            begun = sorted(int(entry.name) for entry in Path(folder).iterdir())
+            suspects = [i for place in begun for i in groups[place]]
+            raise LostWorkers(suspects) from None
+        finally:
+            _close(executor, backend, ended)
+
+
+def _noted(folder: str, place: int, packed: bytes, arguments: tuple[Any, ...]) -> bytes:
+    """What the work comes to, in a worker."""
+    note = Path(folder) / str(place)
+    note.touch()
+    try:
+        return bytes(cloudpickle.dumps(cloudpickle.loads(packed)(*arguments)))
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def one_by_one(
+    work: Work, todo: Sequence[int], arguments: Arguments, backend: str
+) -> Iterator[tuple[Sequence[int], Any]]:
+    """Each instance with its result, one after the other in a process; None for those of which it dies."""
+    left = dict.fromkeys(todo)
+    while left:
+        try:
+            for group, result in in_processes(work, [[i] for i in left], arguments, 1, backend):
+                del left[group[0]]
+                yield group, result
+        except LostWorkers as lost:
+            deadly = next(iter(lost.suspects or left))
+            del left[deadly]
+            yield [deadly], None
+
+
+def _executor(backend: str, n_workers: int) -> Executor:
+    if backend == "loky":
+        return get_reusable_executor(max_workers=n_workers, timeout=300)  # type: ignore[no-any-return]
+    return ProcessPoolExecutor(n_workers)
+
+
+def _close(executor: Executor, backend: str, ended: bool) -> None:
+    """Let go of the processes; where the run ended early they are at work on what nobody waits for, and are ended."""
+    if backend == "loky":
+        if not ended:
+            executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+        return
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    executor.shutdown(wait=ended, cancel_futures=True)
+    if not ended:
+        for process in processes:
+            process.kill()
+
+
+def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -> Iterator[tuple[Sequence[int], Any]]:
+    """Each group with its result, by the workers of the Dask client there is.
+
+    Dask tries what a dead worker was at work on elsewhere, and gives up on a task after a few deaths. Tasks that
+    were on the same workers then are under suspicion, too: each of their instances is tried alone.
+    """
+    import distributed
+
+    try:
+        client = distributed.get_client()
+    except ValueError as missing:
+        raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
+    futures = {client.submit(work, *arguments(group), pure=False): group for group in groups}
+    suspects: list[int] = []
+    try:
+        for future in distributed.as_completed(list(futures)):  # type: ignore[no-untyped-call]
+            error = future.exception()
+            if isinstance(error, distributed.KilledWorker):
+                suspects += futures[future]
+            elif error is not None:
+                raise error
+            else:
+                yield futures[future], future.result()
+    finally:
+        client.cancel(list(futures))  # type: ignore[no-untyped-call]
+    for i in suspects:
+        future = client.submit(work, *arguments([i]), pure=False)
+        error = future.exception()  # type: ignore[no-untyped-call]
+        if error is not None and not isinstance(error, distributed.KilledWorker):
+            raise error
+        yield [i], None if error is not None else future.result()

@@ -1,0 +1,110 @@
+"""What is said of the rows that are handed out: their edits, and how they do under noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntdcfe import Counterfactual, PredictorError
+from ntdcfe.model.result import described
+from ntdcfe.problem.edits import Edit
+from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.survival import Noise, Survived
+from ntdcfe.problem.words import sentences
+
+if TYPE_CHECKING:
+    from ntdcfe_plugins.dice.search import TableSearch
+
+# Disturbed copies of a row, as many as the engine draws first.
+DRAWS = 40
+
+
+class RowDetail(NamedTuple):
+    """The edits that lead to a row, how it did under noise if that was asked, and its changes in words."""
+
+    edits: tuple[Edit, ...]
+    survival: Survived | None
+    text: str
+
+
+class Details(NamedTuple):
+    """What is said of the rows of one query, and the states of its further options by their names."""
+
+    rows: list[RowDetail]
+    options: dict[str, NDArray[Any]]
+
+
+def details_of(
+    search: TableSearch,
+    problems: Sequence[Problem],
+    answers: Sequence[Counterfactual],
+    states: Sequence[NDArray[Any]],
+    rng: np.random.Generator,
+) -> list[Details]:
+    """The details of each query.
+
+    Parameters
+    ----------
+    search : TableSearch
+        Whose rows are asked about under noise, as far as its limits allow.
+    problems : sequence of Problem
+        About the queries.
+    answers : sequence of Counterfactual
+        The engine's.
+    states : sequence of arrays (m, K, F)
+        Of the rows that are handed out.
+    rng : Generator
+        Draws the noise.
+    """
+    survived = _survived(search, problems, answers, states, rng)
+    details = []
+    for problem, cf, some, held in zip(problems, answers, states, survived, strict=True):
+        rows = []
+        for state, one in zip(some, held, strict=True):
+            fields = described(problem, [state], cf.original)
+            edits = cf.edits if cf.edits and _is(cf.x, state) else fields["edits"]
+            text = "; ".join(sentences(fields["changes"], edits, problem.features.names))
+            rows.append(RowDetail(edits, one, text))
+        details.append(Details(rows, {name: option.x for name, option in cf.options.items()}))
+    return details
+
+
+def _survived(
+    search: TableSearch,
+    problems: Sequence[Problem],
+    answers: Sequence[Counterfactual],
+    states: Sequence[NDArray[Any]],
+    rng: np.random.Generator,
+) -> list[list[Survived | None]]:
+    """How each row did under noise, None where the limits do not allow to ask."""
+    survival = search.model.limits.survival
+    known: list[list[Survived | None]] = [
+        [cf.survival if _is(cf.x, state) else None for state in some]
+        for cf, some in zip(answers, states, strict=True)
+    ]
+    if survival is None or not survival.disturbs:
+        return known
+    open_ = [[row for row, one in enumerate(some) if one is None][: search.left.for_noise(i) // DRAWS]
+             for i, some in enumerate(known)]  # fmt: skip
+    copies = [
+        Noise(survival, problem.space, rng, reused=1).added(np.repeat(some[rows], DRAWS, axis=0))
+        for problem, some, rows in zip(problems, states, open_, strict=True)
+    ]
+    try:
+        predictions = search.predictions(copies)
+    except PredictorError:  # the rows themselves were answered
+        return known
+    for i, (rows, prediction) in enumerate(zip(open_, predictions, strict=True)):
+        if rows:
+            held = search.targets[i].reached(prediction).reshape(-1, DRAWS).sum(1)
+            for row, count in zip(rows, held.tolist(), strict=True):
+                known[i][row] = Survived.of(int(count), DRAWS, survival.noise)
+    return known
+
+
+def _is(x: NDArray[Any] | None, state: NDArray[Any]) -> bool:
+    """Whether a state ``(K, F)`` is that counterfactual."""
+    return x is not None and np.array_equal(np.reshape(x, state.shape), state)

@@ -250,7 +250,7 @@ def _search(letter: Mapping[str, Any], facts: str) -> str:
     search = letter["search"]
     asked = "asked again and confirmed" if search["asked_again"] else "not asked again"
     lines = [
-        f"The model answered {_count(search['rows'], 'row')} in {_count(search['calls'], 'call')} "
+        f"The model answered {search['rows']} rows in {search['calls']} calls "
         f"({search['failures']} failed), {search['seconds']:.1f} s."
     ]
     lines += [f"The answer was {asked}."] if letter["decision"]["sentences"] else []
@@ -342,10 +342,6 @@ def _percent(share: Any) -> str:
 def _outcome(outcome: Any, safe: bool = True) -> str:
     text = "not asked" if outcome is None else outcome_in_words(outcome)
     return escaped(text) if safe else text
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def _short(text: str) -> str:

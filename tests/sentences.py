@@ -13,7 +13,7 @@ import numpy as np
 
 NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?|-?inf)"
 # How a sentence begins: several of one feature stand in one line, separated by semicolons.
-VERBS = r"(?:raise|lower|move|set|switch|keep|hold|scale the swing of|let)"
+VERBS = r"(?:raise|lower|move|set|switch|keep|hold|increase the swing of|reduce the swing of|let)"
 NAME = "@"
 
 
@@ -100,9 +100,9 @@ class Sentences:
             return (np.maximum if match[2] == "above" else np.minimum)(now, float(match[1]))
         if match := re.fullmatch(rf"hold {NAME} at {NUMBER}", verb):
             return np.full(len(now), float(match[1]))
-        if match := re.fullmatch(rf"scale the swing of {NAME} to {NUMBER}%", verb):
-            mean = np.nanmean(now)
-            return np.asarray(mean + float(match[1]) / 100 * (now - mean))
+        if match := re.fullmatch(rf"(increase|reduce) the swing of {NAME} by {NUMBER}%", verb):
+            mean, percent = np.nanmean(now), float(match[2]) * (1 if match[1] == "increase" else -1)
+            return np.asarray(mean + (100 + percent) / 100 * (now - mean))
         if match := re.fullmatch(rf"let {NAME} (rise|fall) by {NUMBER}", verb):
             grown = np.arange(1, len(now) + 1) / len(now)
             return np.asarray(now + grown * float(match[2]) * (1 if match[1] == "rise" else -1))

@@ -3,6 +3,7 @@
 from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError
 from ntdcfe.explainer import NTDCFE
+from ntdcfe.model.watch import Progress
 from ntdcfe.problem.constraints import AtMost, Causal, Constraint
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
@@ -42,6 +43,7 @@ __all__ = [
     "OneHot",
     "Option",
     "PredictorError",
+    "Progress",
     "SearchSettings",
     "Survival",
     "Survived",

@@ -9,24 +9,16 @@ from typing import Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
-from ntdcfe.problem.alike import alike
+from ntdcfe.problem.alike import Comparable
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.option import Option
 from ntdcfe.problem.saved import as_plain, from_plain
 from ntdcfe.problem.survival import Survived
-from ntdcfe.problem.words import Change, outcome_in_words, reservations, sentences
+from ntdcfe.problem.words import Change, outcome_in_words, reason, reservations, sentences
 
 Status = Literal["found", "not_found", "already_target", "budget_exhausted", "interrupted", "model_failed"]
-
-
-_REASONS = {
-    "not_found": "the search ended without one; loosen constraints or allow more features to change",
-    "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
-    "interrupted": "the search was interrupted",
-    "model_failed": "the model failed: {cause}",
-}
 
 
 class Update(NamedTuple):
@@ -38,7 +30,7 @@ class Update(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Counterfactual:
+class Counterfactual(Comparable):
     """What would have to change for the model to decide differently.
 
     Arrays have the shape of the series that was explained: ``(K, D)``, or ``(D,)`` if static.
@@ -52,10 +44,8 @@ class Counterfactual:
         The series that was explained.
     x : array or None
         The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none.
-    present : label or value
-        The model's outcome for the original; None if the search was interrupted before it was known.
-    prediction : label or value
-        The model's outcome for `x`, None if there is none.
+    present, prediction : label or value
+        The model's outcomes for the original, and for `x`; None if it was not asked.
     target : str
         The target in words.
     proximity : float
@@ -80,16 +70,12 @@ class Counterfactual:
         Runs of changed steps, feature by feature.
     candidates : tuple of arrays
         Distinct valid counterfactuals, `x` first; further ones only if the model never contradicted itself.
-    near_miss : array or None
-        Where nothing was found: what came nearest to the target; None if the model gives labels only.
-    near_miss_prediction : label or value
-        The model's outcome for `near_miss`, None if there is none.
+    near_miss, near_miss_prediction : array or None, label or value
+        Where nothing was found: what came nearest, and its outcome; None if the model gives labels only.
     rows : int
         Rows that the model saw, those of failed calls and of retries included.
-    calls : int
-        Calls to the model that this instance took part in, failed ones included.
-    failures : int
-        Calls among them that failed.
+    calls, failures : int
+        Calls to the model that this instance took part in, and those among them that failed.
     unscored : int
         Rows among them for which it gave NaN, infinity or nothing: they count as not reached.
     first_found : int or None
@@ -99,8 +85,7 @@ class Counterfactual:
     confirmed : bool
         Whether `x` held when it was asked again; False where the model, the time or the rows gave out before that.
     holds_alone : bool or None
-        Whether `x` held in a call of its own, a batch of one: some models answer by the company of a row. None if it
-        was not asked so.
+        Whether `x` held in a call of its own, since some models answer by a row's company; None if not asked so.
     implausible : bool
         Whether valid series were found, but none that is plausible.
     contradicted : bool
@@ -149,13 +134,6 @@ class Counterfactual:
     history: tuple[Update, ...]
     features: Features
 
-    def __eq__(self, other: object) -> bool:
-        """Whether two results are the same, but for the time that they took."""
-        return isinstance(other, Counterfactual) and alike(self, other, but=("seconds",))
-
-    def __hash__(self) -> int:
-        return hash((self.status, self.target, self.sparsity, self.rows))
-
     @property
     def found(self) -> bool:
         """Whether there is a counterfactual."""
@@ -164,11 +142,7 @@ class Counterfactual:
     @property
     def reason(self) -> str:
         """Why there is no counterfactual, and what to do; empty if there is one."""
-        if self.found:
-            return ""
-        if self.implausible:
-            return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
-        return _REASONS[self.status].format(cause=self.cause)
+        return "" if self.found else reason(self.status, self.implausible, self.cause)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.original.shape))

@@ -21,7 +21,7 @@ from ntdcfe.problem.plausibility import Plausible
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.target import Target
 from ntdcfe.problem.transition import Transition, hold_to_end
-from ntdcfe.run.batch import batch_of
+from ntdcfe.run.batch import Shown, batch_of
 from ntdcfe.run.checkpoint import Checkpoint
 from ntdcfe.run.instance import problem_of
 from ntdcfe.run.parallel import check_backend
@@ -49,7 +49,8 @@ class NTDCFE:
         In-distribution test: takes rows as `predict` does, returns which may be answers ``(n,)``.
     settings : SearchSettings
     seed : int
-        Decides the result, together with the series and the model.
+        Decides the result, together with the series and the model; to the last bit on one kind of processor, by which
+        torch and numpy's BLAS choose their instructions, and with the same versions of them.
     output : {"auto", "labels", "probabilities", "probability", "values"}
         What `predict` returns. A single probability (of class 1) has to be announced.
     classes : sequence, optional
@@ -111,7 +112,7 @@ class NTDCFE:
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
-        progress: bool = False,
+        progress: Shown = False,
     ) -> Counterfactual:
         """The counterfactual of one series.
 
@@ -124,8 +125,9 @@ class NTDCFE:
             Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted and how much may be spent, in place of the settings' values.
-        progress : bool
-            Whether to show a bar.
+        progress : bool or callable
+            Whether to show a bar of rows with the best so far; or a function that is told of a
+            :class:`ntdcfe.Progress` after each call. Python's logger "ntdcfe" is told, too.
 
         Raises
         ------
@@ -139,7 +141,7 @@ class NTDCFE:
             prefer=prefer, max_rows=max_rows, max_seconds=max_seconds, n_counterfactuals=n_counterfactuals
         )
         batch = batch_of(self, x[None], [Target.of(target, self.classes)], settings)
-        ((_, cf),) = batch.pools([0], progress=progress)
+        cf = batch.alone(progress)
         if cf.cause is not None and not cf.found:
             raise cf.cause
         return cf
@@ -153,7 +155,7 @@ class NTDCFE:
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
-        progress: bool = False,
+        progress: Shown = False,
         backend: str | None = None,
         backend_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -173,8 +175,8 @@ class NTDCFE:
             Which kind of answer is wanted, in place of the settings' value; the others are in `options`.
         n_counterfactuals, max_rows, max_seconds : optional
             In place of the settings' values: rows for each instance, seconds for all.
-        progress : bool
-            Whether to show a bar over the instances.
+        progress : bool or callable
+            Whether to show a bar over the instances, with the time left; or a function, as of `explain`.
         backend : {None, "loky", "multiprocessing", "threading", "joblib", "dask", "ray"}
             What runs the instances, by sktime's names. None: this process, instances sharing calls to the model.
             "dask" needs a ``distributed.Client``; "joblib" takes a joblib backend's name from `backend_params`.

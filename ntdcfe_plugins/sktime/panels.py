@@ -1,7 +1,7 @@
 """sktime's containers of series: their values, and copies of them with other values.
 
-The engine works on arrays ``(K, D)``; a user's ids, timestamps, column names and types are in the
-container. So values are read once, and changed values are written into a copy of the container itself.
+The engine works on arrays ``(K, D)``. A user's ids, timestamps, column names and types stay in the container: values
+are read once, and changed values are written into a copy of it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ class Panel(ABC):
         As the user gave it.
     series : list of arrays (K, D)
         Float32 if every column is, else float64; K may differ from one to the next.
-    names : list of str
-        Of the D columns.
-    dtypes : list
+    names, dtypes : list
         Of the D columns.
     index : pandas.Index
         Of the instances.
@@ -335,8 +333,7 @@ def _as_held(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 def _written(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
     """A copy of `old` with the numbers of `new` that differ."""
-    out = old.copy()
-    changed = (old != new) & ~np.isnan(new)
+    changed, out = (old != new) & ~np.isnan(new), old.copy()
     out[changed] = _as_held(new[changed], old.dtype)
     return out
 
@@ -350,4 +347,4 @@ def _rewritten(frame: pd.DataFrame, values: NDArray[Any]) -> pd.DataFrame:
         new = _as_held(values[changed[:, j], j], column.dtype)
         column[changed[:, j]] = new.astype(getattr(column.dtype, "numpy_dtype", column.dtype))
         columns[j] = pd.Series(column, index=frame.index)
-    return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+    return pd.DataFrame(columns, frame.index).set_axis(frame.columns, axis=1)

@@ -540,7 +540,10 @@ class TestARegionWithoutAnswers:
         def predict(X):
             answer = np.asarray(model(X))
             flat = answer.reshape(len(answer), -1)
-            nothing.append(sum(any(v is None or v is getattr(pd, "NA", None) or v != v or v == np.inf for v in row) for row in flat))
+            missing = (None, getattr(pd, "NA", None))
+            nothing.append(
+                sum(any(any(v is m for m in missing) or v != v or v == np.inf for v in row) for row in flat)
+            )
             return answer
 
         return predict, nothing

@@ -18,7 +18,7 @@ READER = Sentences(["a", "b", "plan"], {"plan": {"none": 0, "basic": 1, "gold, o
         ("keep 'a' at 1.25 or above throughout", 0, [1.25, 1.25, 2, 3]),
         ("keep 'a' at 1.25 or below from step 0 to 2 (no more than 5% further)", 0, [0, 1, 1.25, 3]),
         ("hold 'a' at -1e-07 at step 3", 0, [0, 1, 2, -1e-7]),
-        ("scale the swing of 'a' to 50% from step 1 to 3", 0, [0, 1.5, 2, 2.5]),
+        ("reduce the swing of 'a' by 50% from step 1 to 3", 0, [0, 1.5, 2, 2.5]),
         ("let 'a' fall by 4 throughout", 0, [-1, -1, -1, -1]),
         ("raise 'a' by 5 throughout, not above 6.5", 0, [5, 6, 6.5, 6.5]),
         ("lower 'a' by 5 throughout, not above 9, not below -3 (not further)", 0, [-3, -3, -3, -2]),

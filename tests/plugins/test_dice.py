@@ -490,7 +490,7 @@ def test_calls_follow_from_the_rows_and_all_that_is_asked_is_told(batch_rows):
     counting.rows = counting.calls = 0
     (example,) = e.generate_counterfactuals(poor(1), 2).cf_examples_list
     assert (example.counterfactual.rows, example.counterfactual.calls) == (counting.rows, counting.calls)
-    assert counting.calls <= 400 / batch_rows + 10  # those that take changes back are small
+    assert counting.calls <= 400 / batch_rows + 13  # those that take changes back, and of each answer alone, are small
 
 
 def test_more_rows_bring_the_calls_that_they_take():

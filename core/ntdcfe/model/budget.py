@@ -118,10 +118,19 @@ class Budget:
         As long as nothing is found, only rows count: a search must not give up while it may ask.
         """
         rows = math.inf if self.settings.max_rows is None else self.settings.max_rows
+        return self.rows < share * rows and (not found or self.batches < share * self._for_search)
+
+    @property
+    def used(self) -> float:
+        """The share that is used up, of the rows or of the batches, whichever is more."""
+        rows = 0.0 if self.settings.max_rows is None else self.rows / self.settings.max_rows
+        return max(rows, self.batches / max(self._for_search, 1))
+
+    @property
+    def _for_search(self) -> float:
+        """Batches of the search itself."""
         batches = self._planned * min(self.tuning.more_batches, self._affordable / self.batch_size)
-        return self.rows < share * rows and (
-            not found or self.batches < share * (batches - self.tuning.calls_set_aside - self._asks_after)
-        )
+        return batches - self.tuning.calls_set_aside - self._asks_after
 
     @property
     def _asks_after(self) -> bool:

@@ -17,6 +17,7 @@ from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
+from ntdcfe.model.watch import Watch
 from ntdcfe.problem.prediction import Prediction
 
 
@@ -45,6 +46,7 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
+        self.watch = Watch(1)
         self._slowest_call = 0.0
         self._call_begun = time.monotonic()
         self.predictor.deadline = self._deadline
@@ -90,6 +92,7 @@ class Driver:
                         waiting = self._in_time(waiting)
                         self._call_begun = time.monotonic()
                         self._serve(waiting, bar)
+                        self.watch.asked(jobs)
                         self._time_call()
                 except KeyboardInterrupt:
                     if self.interrupted:

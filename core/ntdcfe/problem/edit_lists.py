@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.kinds import EFFORT
+
 # The kind of an empty place.
 NONE = -1
 # What an edit counts more if it is of twice as many features (rule of thumb).
@@ -98,8 +100,8 @@ class EditLists:
 
     @property
     def effort(self) -> NDArray[np.float64]:
-        """How many edits each list has to be counted as ``(n,)``: one of several features is more than one edit."""
-        return ((self.kind != NONE) * (1 + MORE_FOR_TWICE * np.log2(self.width))).sum(1)
+        """How many edits each list counts as ``(n,)``: one of several features is more than one edit."""
+        return (EFFORT[self.kind] * (1 + MORE_FOR_TWICE * np.log2(self.width))).sum(1)
 
     def widened(self, m: int) -> EditLists:
         """The same with at least m places."""

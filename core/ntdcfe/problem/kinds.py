@@ -51,6 +51,8 @@ class Kind(ABC):
     name: ClassVar[str]
     #: How often it is drawn, beside the others.
     chance: ClassVar[float] = 0.1
+    #: How many edits it counts as: what takes more words to act on costs more.
+    effort: ClassVar[float] = 1.0
     #: Whether it is for features with listed values.
     discrete: ClassVar[bool] = False
     #: Whether its number is in the feature's own scale, not a ratio.
@@ -185,6 +187,7 @@ class Swing(Kind):
 
     name = "swing"
     chance = 0.08
+    effort = 2.0
     scaled = False
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
@@ -203,7 +206,9 @@ class Swing(Kind):
 
     def say(self, name: str, number: str, rises: bool, when: str) -> str:
         """Reduce or increase to a share."""
-        return f"scale the swing of {name} to {number}%{when}"
+        more = float(number) - 100
+        verb = "increase" if more > 0 else "reduce"
+        return f"{verb} the swing of {name} by {abs(more):g}%{when}"
 
 
 class Ramp(Kind):
@@ -211,6 +216,7 @@ class Ramp(Kind):
 
     name = "ramp"
     chance = 0.1
+    effort = 1.5
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus a growing share of the number."""
@@ -256,4 +262,6 @@ class Set(Kind):
 
 
 KINDS: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Set())
+# Of each kind, and last of an empty place.
+EFFORT = np.array([*(kind.effort for kind in KINDS), 0.0])
 PLACE = {kind.name: i for i, kind in enumerate(KINDS)}

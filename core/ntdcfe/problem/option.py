@@ -8,14 +8,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ntdcfe.problem.alike import alike
+from ntdcfe.problem.alike import Comparable
 from ntdcfe.problem.codec import plain, plain_difference, undifference, unplain
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.survival import Survived
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Option:
+class Option(Comparable):
     """One of the answers of a search.
 
     Attributes
@@ -50,12 +50,6 @@ class Option:
         values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
         values["survival"] = None if values["survival"] is None else Survived(*values["survival"])
         return cls(x=undifference(entry["x"], original), **values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Option) and alike(self, other)
-
-    def __hash__(self) -> int:
-        return hash((self.proximity, self.sparsity, self.text))
 
     def __repr__(self) -> str:
         held = "" if self.survival is None else f", survival={self.survival.share:.2f}"

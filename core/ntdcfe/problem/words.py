@@ -78,6 +78,18 @@ def reservations(cf: Counterfactual) -> list[str]:
     return told
 
 
+def reason(status: str, implausible: bool, cause: Exception | None) -> str:
+    """Why there is no counterfactual, and what to do."""
+    if implausible:
+        return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
+    return {
+        "not_found": "the search ended without one; loosen constraints or allow more features to change",
+        "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
+        "interrupted": "the search was interrupted",
+        "model_failed": f"the model failed: {cause}",
+    }[status]
+
+
 def outcome_in_words(outcome: Any) -> str:
     """A label, or a value with as many digits as a person reads."""
     return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +19,7 @@ from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
 from ntdcfe.model.result import result
 from ntdcfe.model.threads import one_thread
+from ntdcfe.model.watch import Progress, Watch
 from ntdcfe.problem.codec import plain, plain_features
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.target import Target
@@ -31,6 +32,7 @@ from ntdcfe.version import __version__
 if TYPE_CHECKING:
     from ntdcfe.explainer import NTDCFE
 
+Shown: TypeAlias = bool | Callable[[Progress], object]
 Results: TypeAlias = Generator[tuple[int, Counterfactual], None, None]
 
 # Values of all series whose searches share calls: bounds the memory of a batch.
@@ -89,16 +91,19 @@ class Batch:
         self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
         self._built: dict[int, Job] = {}
 
-    def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: bool) -> list[Counterfactual]:
+    def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: Shown) -> list[Counterfactual]:
         """What became of every instance, in order; written to the store as it comes."""
+        watch = self.driver.watch = _watch(len(self.X), progress)
         known = {} if store is None else dict(store.results)
         todo = list(range(len(self.X))) if store is None else store.todo()
         self._check(todo)
+        watch.begin(len(self.X) - len(todo))
         results, cause = dict(known), None
         source = (
             self.pools(todo, AT_ONCE if store else None) if options["backend"] is None else self._workers(todo, options)
         )
-        with tqdm(total=len(self.X), initial=len(self.X) - len(todo), unit="instance", disable=not progress) as bar:
+        hidden, done = progress is not True, len(self.X) - len(todo)
+        with tqdm(total=len(self.X), initial=done, unit="instance", disable=hidden) as bar:
             while True:
                 try:
                     for i, cf in source:
@@ -107,6 +112,7 @@ class Batch:
                         if store is not None:
                             store.add(i, cf)
                         bar.update()
+                        watch.finished(i, cf.status, cf.rows, cf.proximity)
                     break
                 except KeyboardInterrupt:
                     if self.driver.interrupted:
@@ -125,9 +131,16 @@ class Batch:
                     break
         return [results[i] if i in results else self.untouched(i, cause) for i in range(len(self.X))]
 
-    def pools(self, todo: Sequence[int], most: int | None = None, progress: bool = False) -> Results:
+    def alone(self, progress: Shown) -> Counterfactual:
+        """What became of the only instance."""
+        watch = self.driver.watch = _watch(1, progress)
+        self.driver.progress = progress is True
+        ((_, cf),) = self.pools([0])
+        watch.finished(0, cf.status, cf.rows, cf.proximity)
+        return cf
+
+    def pools(self, todo: Sequence[int], most: int | None = None) -> Results:
         """Each instance with what became of it, in pools that share calls, of at most so many."""
-        self.driver.progress = progress
         size = max(1, POOLED_VALUES // max(self.states[0].size, 1)) if len(self.X) else 1
         size = min(size, most or size)
         for start in range(0, len(todo), size):
@@ -239,6 +252,12 @@ def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
         hint = "" if np.isinf(X[wrong]).any() else "; missing='fixed' leaves missing cells as they are"
         raise InvalidInputError(f"the series has {what}, first at (instance, step, feature) {where}{hint}.")
     return X
+
+
+def _watch(n: int, progress: Shown) -> Watch:
+    if not (isinstance(progress, bool) or callable(progress)):
+        raise InvalidInputError(f"progress must be True, False or a function of a Progress, got {progress!r}.")
+    return Watch(n, None if isinstance(progress, bool) else progress)
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,10 @@ class Allowance(Protocol):
     def batch_size(self) -> int:
         """Rows in the next batch."""
 
+    @property
+    def used(self) -> float:
+        """The share that is used up."""
+
     def left(self, share: float = 1.0, found: bool = True) -> bool:
         """Whether less than that share is used up; of the rows alone, as long as nothing is found."""
 

@@ -30,12 +30,13 @@ class PhaseTuning:
     Parameters
     ----------
     nearest : float
-        The share of the budget by which the search for the nearest answer ends, where others are wanted, too.
+        The share of what is left of the budget, once something is found, for the nearest answer, where others are
+        wanted, too.
     tests : float
         The share that is left for the last tests under noise, of each kind of answer.
     """
 
-    nearest: float = 0.4
+    nearest: float = 0.33
     tests: float = 0.04
 
     __repr__ = typed_back
@@ -72,7 +73,8 @@ def _answers(search: Search) -> Asks:
     spare = tuning.tests if search.settings.survival is not None else 0.0
     edits = "simplest" in wanted or "sturdiest" in wanted
     if "nearest" in wanted:
-        end = tuning.nearest if edits else 1.0
+        used = search.budget.used
+        end = used + tuning.nearest * (1.0 - used) if edits else 1.0
         search.ceiling = end - spare
         yield from refine(search)
         search.ceiling = end

@@ -94,7 +94,9 @@ class Walk:
         return Priced(lists, states, cost)
 
     def _ask(self, states: NDArray[Any]) -> Generator[NDArray[Any], Answer, NDArray[np.bool_]]:
-        """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are."""
+        """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are; of none, nothing is asked."""
+        if not len(states):
+            return np.zeros(0, bool)
         self.search.budget.proposed += len(states)
         answer = yield states
         return answer.reached
@@ -197,9 +199,10 @@ class Walk:
             self._wait(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:
-        """Up to n lists that cost less than those that they come from; stronger ones while none has passed."""
-        if bases := self.tests.bases:
-            return self.proposals.cheaper(bases, n, self.tuning.preference)
-        base = EditLists.concatenate([t.edits for t in self._found[:60]])
+        """Up to n lists that cost less than those that they come from; stronger ones where there is none."""
+        bases = self.tests.bases
+        if bases and len((made := self.proposals.cheaper(bases, n, self.tuning.preference)).moves):
+            return made
+        base = EditLists.concatenate([t.edits for t in bases or self._found[:60]])
         picked = base.take(self.rng.integers(0, len(base), n))
         return Proposed(self.price(grown(self.editor, picked, self.rng)), np.empty(0, int), np.zeros(0))

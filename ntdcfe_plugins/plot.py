@@ -193,13 +193,14 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
         look |= {"markersize": 11, "markeredgewidth": 1.6, "zorder": 4}
         face = look["color"] if share == 100 else "white"
         axis.plot(x.mean(), y.mean(), markerfacecolor=face, label=as_text(f"{method} ({share:.0f}%)"), **look)
-    axis.set(xscale="log", yscale="log")
+    if any(row["success"] and min(row["sparsity"], row["l1"]) > 0 for row in table):
+        axis.set(xscale="log", yscale="log")
+        plain_ticks(axis.xaxis, axis.yaxis)
     axis.set(xlabel="sparsity: changed cells (fewer is better)", ylabel="proximity: L1 (nearer is better)")
     figure.legend(
         title="method (success)", fontsize=9, title_fontsize=9, loc="outside right center", frameon=False,
         markerscale=0.75, alignment="left",
     )  # fmt: skip
-    plain_ticks(axis.xaxis, axis.yaxis)
     if title:
         axis.set_title(as_text(title), fontsize=11)
     tidy(axis)

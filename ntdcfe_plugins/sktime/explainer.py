@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sktime.utils.parallel import backend_dict
 
-from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings
+from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings, Target
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins.sktime.features import features_of
-from ntdcfe_plugins.sktime.model import Model
+from ntdcfe_plugins.sktime.model import Model, remedies
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
 from ntdcfe_plugins.sktime.result import CounterfactualResult, table_of
 from ntdcfe_plugins.sktime.run import Run, seed_of
@@ -130,7 +131,6 @@ class CounterfactualExplainer:
         """
         model = self.model
         panel, as_given = panel_of(X, tabular=not model.is_sktime)
-        model.check_capabilities(panel)
         targets = targets_for(model, target, len(panel))
         settings = (self.settings or SearchSettings()).given(
             prefer=prefer, n_counterfactuals=n_counterfactuals, max_rows=max_rows, max_seconds=max_seconds
@@ -138,25 +138,32 @@ class CounterfactualExplainer:
         features, seed = features_of(self.features, panel), seed_of(self.random_state)
         run = Run(self, panel, targets, settings, features, seed, progress)
 
-        present = model.ask(panel.container, len(panel), graded=run.may_search)
-        targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
-        if not run.may_search:
-            details, predicted = run.from_first_look(present), list(present.outcomes)
-            valid = np.array([cf.found for cf in details])
-        else:
-            details = run.search(present)
-            prediction = model.ask(_filled(panel, details), len(panel))
-            reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
-            valid, predicted = np.array(reached) & [cf.found for cf in details], list(prediction.outcomes)
-            # Where predict disagrees with the probabilities, or the container matters, predict on the container
-            # decides: it is asked by another search.
-            wrong = [i for i, cf in enumerate(details) if cf.found and not valid[i]]
-            for i, cf in run.search_again(wrong, details).items():
-                details[i], valid[i] = cf, cf.found
-                predicted[i] = present.outcomes[i] if cf.prediction is None else cf.prediction
+        with remedies():
+            present = model.first_look(panel, graded=run.may_search)
+            targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
+            details, predicted, valid = self._searched(run, present, targets)
         details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
         table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
         return CounterfactualResult(as_given(_filled(panel, details)), table, details)
+
+    def _searched(
+        self, run: Run, present: Prediction, targets: list[Target]
+    ) -> tuple[list[Counterfactual], list[Any], NDArray[np.bool_]]:
+        """The counterfactuals, what the model predicts of them in the container, and which reach their targets."""
+        if not run.may_search:
+            details = run.from_first_look(present)
+            return details, list(present.outcomes), np.array([cf.found for cf in details])
+        details = run.search(present)
+        prediction = self.model.ask(_filled(run.panel, details), len(details))
+        reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
+        valid, predicted = np.array(reached) & [cf.found for cf in details], list(prediction.outcomes)
+        # Where predict disagrees with the probabilities, or the container matters, predict on the container decides:
+        # it is asked by another search.
+        wrong = [i for i, cf in enumerate(details) if cf.found and not valid[i]]
+        for i, cf in run.search_again(wrong, details).items():
+            details[i], valid[i] = cf, cf.found
+            predicted[i] = present.outcomes[i] if cf.prediction is None else cf.prediction
+        return details, predicted, valid
 
 
 def _filled(panel: Panel, details: list[Counterfactual]) -> Any:

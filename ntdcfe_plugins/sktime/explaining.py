@@ -11,6 +11,8 @@ from ntdcfe_plugins.sktime.result import CounterfactualResult
 # The mtypes that are handed to an inner estimator as they are.
 PANELS = ["pd-multiindex", "numpy3D", "nested_univ", "df-list"]
 OPTIONS = ("features", "constraints", "plausible", "settings", "random_state", "backend", "backend_params")
+# Set by scikit-learn from 1.9 before `fit`, and deleted by it afterwards.
+CALLBACKS = "_parent_callback_ctx"
 TAGS = {
     "authors": "ntdcfe-plugins developers",
     "maintainers": "ntdcfe-plugins developers",
@@ -86,6 +88,26 @@ class ExplainingModel(Explaining):
         """``trafo * self``: the transformer joins the inner estimator, so that raw input is explained."""
         params = self.get_params(deep=False)  # type: ignore[attr-defined]
         return type(self)(**{**params, self._inner: other * params[self._inner]})
+
+    def reset(self) -> Any:
+        """As in sktime; what scikit-learn's grid search hangs on an estimator while it fits is left there for it."""
+        kept = {name: value for name, value in vars(self).items() if name == CALLBACKS}
+        super().reset()  # type: ignore[misc]
+        vars(self).update(kept)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn's model selection wants to know, which sktime's base does not tell it."""
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = self._inner
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(three_d_array=True, allow_nan=True),
+        )
 
     def _predict(self, X: Any) -> Any:
         return getattr(self, f"{self._inner}_").predict(X)

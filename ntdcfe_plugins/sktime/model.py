@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from sktime.base import BaseEstimator
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
-from ntdcfe_plugins.sktime.panels import Panel, copied
+from ntdcfe_plugins.sktime.panels import Panel
+from ntdcfe_plugins.sktime.values import copied
 
 
 class Model:
@@ -88,10 +91,26 @@ class Model:
         except Exception as cause:
             raise PredictorError(f"the estimator raised {type(cause).__name__} in {method}: {cause}") from cause
 
-    def check_capabilities(self, panel: Panel) -> None:
-        """Raise if the estimator's tags say that it cannot take series like these."""
+    def first_look(self, panel: Panel, graded: bool) -> Prediction:
+        """The predictions of the series themselves; see :meth:`ask`.
+
+        Raises
+        ------
+        InvalidInputError
+            The estimator fails on them, and its tags say that it cannot take such series. The tags alone do not
+            decide: those of a pipeline may be stricter than it is.
+        """
+        try:
+            return self.ask(panel.container, len(panel), graded)
+        except Exception as error:
+            if reason := self._lacks(panel):
+                raise InvalidInputError(reason) from error
+            raise
+
+    def _lacks(self, panel: Panel) -> str:
+        """What in these series the estimator cannot take according to its tags, and the remedy; empty if nothing."""
         if not self.is_sktime:
-            return
+            return ""
         wanted = {
             "multivariate": ("several channels", len(panel.names) > 1, "ColumnConcatenator"),
             "missing_values": ("missing values", panel.has_missing, "Imputer"),
@@ -100,7 +119,23 @@ class Model:
         for tag, (what, present, remedy) in wanted.items():
             if present and not self.estimator.get_tag(f"capability:{tag}", False, raise_error=False):
                 name = type(self.estimator).__name__
-                raise InvalidInputError(
+                return (
                     f"X has {what}, and {name} cannot take them (its tag capability:{tag} is False): "
                     f"fit a pipeline, for instance {remedy}() * {name}(...)."
                 )
+        return ""
+
+
+@contextmanager
+def remedies() -> Iterator[None]:
+    """Failures of an estimator for which sktime has a remedy, with the remedy."""
+    try:
+        yield
+    except PredictorError as error:
+        if "FitInTransform" not in str(error):
+            raise
+        raise InvalidInputError(
+            "a transformer of the pipeline is fitted to each series by itself, so that the pipeline predicts only the "
+            "series that it was fitted to, and no others in their place: fit it with FitInTransform(transformer) in "
+            "place of the transformer, which fits where it transforms."
+        ) from error

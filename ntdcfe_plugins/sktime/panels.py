@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import InvalidInputError
 from ntdcfe_plugins.sktime.steps import names_of
+from ntdcfe_plugins.sktime.values import as_held, as_numpy3D, as_numpyflat, numbers, rewritten, written
 
 Series = NDArray[Any]  # (K, D)
 
@@ -70,7 +71,7 @@ class Panel(ABC):
             return rows
         rows = rows.copy()
         for j, dtype in enumerate(self.dtypes):
-            rows[..., j] = _as_held(rows[..., j], dtype)
+            rows[..., j] = as_held(rows[..., j], dtype)
         return rows
 
     def step_names(self, i: int) -> list[str] | None:
@@ -103,7 +104,7 @@ class Numpy3D(Panel):
 
     def filled(self, series: Sequence[Series]) -> Any:
         """See :meth:`Panel.filled`."""
-        columns = [_written(old.T, new) for old, new in zip(self.container, series, strict=True)]
+        columns = [written(old.T, new) for old, new in zip(self.container, series, strict=True)]
         return np.stack(columns).transpose(0, 2, 1).copy()
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
@@ -124,7 +125,7 @@ class NumpyFlat(Panel):
 
     def filled(self, series: Sequence[Series]) -> Any:
         """See :meth:`Panel.filled`."""
-        return np.stack([_written(old[:, None], new)[:, 0] for old, new in zip(self.container, series, strict=True)])
+        return np.stack([written(old[:, None], new)[:, 0] for old, new in zip(self.container, series, strict=True)])
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
         """See :meth:`Panel.variations`."""
@@ -146,11 +147,11 @@ class Wide(Panel):
         return names_of(self.container.columns)
 
     def _read(self) -> Sequence[Any]:
-        return list(_numbers(self.container)[:, :, None])
+        return list(numbers(self.container)[:, :, None])
 
     def filled(self, series: Sequence[Series]) -> Any:
         """See :meth:`Panel.filled`."""
-        return _rewritten(self.container, np.stack([one[:, 0] for one in series]))
+        return rewritten(self.container, np.stack([one[:, 0] for one in series]))
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
         """See :meth:`Panel.variations`."""
@@ -171,15 +172,15 @@ class MultiIndexed(Panel):
         return names_of(self.container.index[self._rows[i]].get_level_values(1))
 
     def _read(self) -> Sequence[Any]:
-        values = _numbers(self.container)
+        values = numbers(self.container)
         return [values[rows] for rows in self._rows]
 
     def filled(self, series: Sequence[Series]) -> Any:
         """See :meth:`Panel.filled`."""
-        values = _numbers(self.container)
+        values = numbers(self.container)
         for rows, new in zip(self._rows, series, strict=True):
             values[rows] = new
-        return _rewritten(self.container, values)
+        return rewritten(self.container, values)
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
         """See :meth:`Panel.variations`."""
@@ -188,7 +189,7 @@ class MultiIndexed(Panel):
         times = many.index.get_level_values(1)
         ids = np.repeat(np.arange(len(rows)), len(one))
         index = pd.MultiIndex.from_arrays([ids, times], names=self.container.index.names)
-        return _rewritten(many, rows.reshape(-1, rows.shape[2])).set_axis(index)
+        return rewritten(many, rows.reshape(-1, rows.shape[2])).set_axis(index)
 
 
 class Nested(Panel):
@@ -223,7 +224,7 @@ class Nested(Panel):
         for j in range(like.shape[1]):
             cells = np.empty(len(like), dtype=object)
             for i, old in enumerate(like.iloc[:, j]):
-                cells[i] = _rewritten(old.to_frame(), series[i][:, [j]]).iloc[:, 0].rename(old.name)
+                cells[i] = rewritten(old.to_frame(), series[i][:, [j]]).iloc[:, 0].rename(old.name)
             columns[j] = pd.Series(cells, index=like.index)
         return pd.DataFrame(columns).set_axis(like.columns, axis=1)
 
@@ -242,15 +243,15 @@ class FrameList(Panel):
         return names_of(self.container[i].index)
 
     def _read(self) -> Sequence[Any]:
-        return [_numbers(one) for one in self.container]
+        return [numbers(one) for one in self.container]
 
     def filled(self, series: Sequence[Series]) -> Any:
         """See :meth:`Panel.filled`."""
-        return [_rewritten(old, new) for old, new in zip(self.container, series, strict=True)]
+        return [rewritten(old, new) for old, new in zip(self.container, series, strict=True)]
 
     def variations(self, i: int, rows: NDArray[Any]) -> Any:
         """See :meth:`Panel.variations`."""
-        return [_rewritten(self.container[i], row) for row in rows]
+        return [rewritten(self.container[i], row) for row in rows]
 
 
 def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
@@ -286,65 +287,9 @@ def panel_of(X: Any, tabular: bool) -> tuple[Panel, Callable[[Any], Any]]:
     )
 
 
-def copied(container: Any) -> Any:
-    """The same container with values of its own, also those in the cells of a nested one: an estimator may write."""
-    if isinstance(container, list):
-        return [copied(one) for one in container]
-    if not isinstance(container, pd.DataFrame):
-        return container.copy()
-    frame = container.copy()
-    for place, dtype in enumerate(frame.dtypes):
-        if dtype.kind == "O":
-            cells = [cell.copy() if hasattr(cell, "copy") else cell for cell in container.iloc[:, place]]
-            frame.isetitem(place, pd.Series(cells, index=frame.index, dtype=object))
-    return frame
-
-
-def as_numpy3D(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows ``(n, K, D)`` as sktime has them ``(n, D, K)``."""
-    return np.ascontiguousarray(rows.transpose(0, 2, 1))
-
-
-def as_numpyflat(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows ``(n, K, 1)`` as a table ``(n, K)``."""
-    return rows[:, :, 0]
-
-
 def _same(container: Any) -> Any:
     return container
 
 
 def _only(container: Any) -> Any:
     return container[0]
-
-
-def _numbers(frame: pd.DataFrame) -> NDArray[np.float64]:
-    """The values of a DataFrame, NaN where they are missing."""
-    return np.array(frame.to_numpy(dtype=float, na_value=np.nan))
-
-
-def _as_held(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Numbers as a column of that type can hold them."""
-    if dtype.kind in "iu":
-        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
-        return np.clip(np.rint(values), limits.min, limits.max)
-    return values if dtype.kind == "b" else values.astype(getattr(dtype, "numpy_dtype", dtype))
-
-
-def _written(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-    """A copy of `old` with the numbers of `new` that differ."""
-    changed, out = (old != new) & ~np.isnan(new), old.copy()
-    out[changed] = _as_held(new[changed], old.dtype)
-    return out
-
-
-def _rewritten(frame: pd.DataFrame, values: NDArray[Any]) -> pd.DataFrame:
-    """A copy of a DataFrame with the numbers of `values` that differ; types as before."""
-    before, columns = _numbers(frame), {}
-    changed = (before != values) & ~np.isnan(values)
-    for j in range(frame.shape[1]):
-        column = frame.iloc[:, j].array.copy()
-        new = _as_held(values[changed[:, j], j], column.dtype)
-        column[changed[:, j]] = new.astype(getattr(column.dtype, "numpy_dtype", column.dtype))
-        columns[j] = pd.Series(column, index=frame.index)
-    return pd.DataFrame(columns, frame.index).set_axis(frame.columns, axis=1)

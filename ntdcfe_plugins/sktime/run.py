@@ -18,7 +18,8 @@ from ntdcfe import NTDCFE, Counterfactual, Features, InvalidInputError, SearchSe
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
-from ntdcfe_plugins.sktime.panels import Panel, as_numpy3D
+from ntdcfe_plugins.sktime.panels import Panel
+from ntdcfe_plugins.sktime.values import as_numpy3D
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer

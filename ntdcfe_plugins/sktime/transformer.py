@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from sktime.transformations.base import BaseTransformer
@@ -15,7 +16,7 @@ class CounterfactualTransformer(Explaining, BaseTransformer):  # type: ignore[mi
 
     For data augmentation, or to see how a further step of a pipeline treats counterfactuals. `fit` takes labels;
     `transform` gives a panel of the same mtype, index and columns. A series without a counterfactual, or one
-    that reaches the target already, comes back unchanged.
+    that reaches the target already, comes back unchanged; so do all of them where `fit` saw a single class.
 
     Parameters
     ----------
@@ -79,6 +80,14 @@ class CounterfactualTransformer(Explaining, BaseTransformer):  # type: ignore[mi
         super().__init__(features, constraints, plausible, settings, random_state, backend, backend_params)
 
     def _transform(self, X: Any, y: Any = None) -> Any:
+        known = getattr(self.estimator_, "classes_", None)
+        if known is not None and len(known) < 2:
+            warnings.warn(
+                f"{type(self.estimator_).__name__} was fitted to the class {known[0]!r} only: no series has a "
+                "counterfactual.",
+                stacklevel=2,
+            )
+            return X
         return self.explain(X, self.target).counterfactuals
 
     @classmethod

@@ -693,3 +693,22 @@ def test_docstring_example():
     results = doctest.testmod(side_by_side)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def test_a_report_where_nothing_succeeded_says_so(tmp_path):
+    methods = {"none": lambda x: None, "same": lambda x: x}
+    comparison = compare(methods, np.zeros((2, 6, 2)), lambda X: np.zeros(len(X), int), 1, progress=False)
+    comparison.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Where there was none" in page
+    assert not any(row["success"] for row in comparison.table)
+    comparison.to_markdown(tmp_path / "summary.md")
+
+
+def test_names_with_dollars_are_no_formulas(tmp_path):
+    features = Features.continuous(2, ["cost $", "rate $x^{$"])
+    methods = {"some $x^{$": lambda x: x + 1, "none $": lambda x: None}
+    model = lambda X: (X[:, -1, 0] > 0.5).astype(int)  # noqa: E731
+    comparison = compare(methods, np.zeros((2, 6, 2)), model, 1, features=features, progress=False)
+    comparison.to_html(tmp_path / "report.html")
+    assert "some $x^{$" in (tmp_path / "report.html").read_text()

@@ -17,10 +17,11 @@ pytest.importorskip("sktime")
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sktime.classification.base import BaseClassifier
 from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
 from sktime.classification.dummy import DummyClassifier
+from sktime.classification.interval_based import TimeSeriesForestClassifier
 from sktime.classification.model_selection import TSCGridSearchCV
 from sktime.datasets import load_basic_motions, load_japanese_vowels, load_unit_test
 from sktime.datatypes import convert_to
@@ -28,6 +29,9 @@ from sktime.dists_kernels import FlatDist, ScipyDist
 from sktime.exceptions import NotFittedError
 from sktime.pipeline import make_pipeline
 from sktime.regression.distance_based import KNeighborsTimeSeriesRegressor
+from sktime.transformations.colconcat import ColumnConcatenator
+from sktime.transformations.compose import FitInTransform
+from sktime.transformations.difference import Differencer
 from sktime.transformations.exponent import ExponentTransformer
 from sktime.transformations.impute import Imputer
 from sktime.transformations.padder import PaddingTransformer
@@ -318,6 +322,53 @@ class TestTime:
         (cf,) = CounterfactualExplainer(model, features, random_state=0).explain(X, max_rows=600).details
         assert cf.features.step_names == ("first", "second", "third", "last")
         assert "2024" not in str(cf)
+
+
+class TestCompositions:
+    @pytest.mark.parametrize("n", [2, 20])
+    def test_a_transformer_that_is_fitted_to_each_series_is_refused_with_the_remedy(self, n):
+        X, y = load_unit_test(split="train", return_type="numpy3D")
+        knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
+        each = CounterfactualExplainer((Differencer() * knn).fit(X, y), settings=SLOW, random_state=0)
+        with pytest.raises(InvalidInputError, match=r"FitInTransform\(transformer\) in place of the transformer"):
+            each.explain(X[:n])
+        remedy = (FitInTransform(Differencer()) * knn).fit(X, y)
+        result = CounterfactualExplainer(remedy, settings=QUICK, random_state=0).explain(X[:2])
+        assert result.table["valid"].all()
+        assert (remedy.predict(result.counterfactuals) != remedy.predict(X[:2])).all()
+
+    def test_what_a_pipeline_takes_is_found_out_by_asking_it(self):
+        X, y = motions(20)
+        forest = TimeSeriesForestClassifier(5, random_state=0)
+        model = (ColumnConcatenator() * forest).fit(X, y)
+        assert not model.get_tag("capability:multivariate")
+        result = CounterfactualExplainer(model, settings=SLOW, random_state=0).explain(X[:1])
+        assert result.table["valid"].all()
+        alone = CounterfactualExplainer(forest.clone().fit(X[:, :1], y))
+        with pytest.raises(InvalidInputError, match=r"several channels.*ColumnConcatenator\(\)"):
+            alone.explain(X[:1])
+
+    def test_scikit_learn_s_model_selection_takes_the_wrappers(self):
+        X, y = load_unit_test(split="train", return_type="numpy3D")
+        knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
+        wrapped = CounterfactualClassifier(knn, settings=QUICK, random_state=0)
+        folds = KFold(2, shuffle=True, random_state=0)
+        scores = cross_val_score(wrapped, X, y, cv=folds)
+        inner = [knn.clone().fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds.split(X)]
+        np.testing.assert_allclose(scores, inner)
+        assert cross_val_predict(wrapped, X, y, cv=folds).shape == y.shape
+        search = GridSearchCV(wrapped, {"classifier__n_neighbors": [1, 3]}, cv=folds, error_score="raise").fit(X, y)
+        assert search.best_params_["classifier__n_neighbors"] in (1, 3)
+        assert search.best_estimator_.explain(X[:1], max_rows=500).table["valid"].all()
+        regressor = CounterfactualRegressor(KNeighborsTimeSeriesRegressor(distance=EUCLIDEAN))
+        assert len(cross_val_score(regressor, X, y.astype(float), cv=folds)) == 2
+
+    def test_a_transformer_that_was_fitted_to_one_class_changes_nothing(self):
+        X, _ = load_unit_test(split="train", return_type="numpy3D")
+        knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
+        with pytest.warns(UserWarning, match="fitted to the class '1' only: no series has a counterfactual"):
+            same = CounterfactualTransformer(knn, random_state=0).fit_transform(X[:3], np.array(["1"] * 3))
+        np.testing.assert_array_equal(same, X[:3])
 
 
 class TestOneSeries:

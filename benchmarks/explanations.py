@@ -426,7 +426,7 @@ def of_others(samples: Samples) -> list[Line]:
             what = f"{what}, cases of {n} that it solves"
             lines.append(line(what, f"{n - 2} or more", len(won), len(won) >= n - 2, 0, more=f"not: {lost}" * bool(lost)))
         ratio = geometric(row["l1"][0] / row["l1"][1] for row in tsevo)
-        lines.append(line("L1 beside TSEvo's, geometric mean over cases", "1.5 times or less", ratio, ratio <= 1.5))
+        lines.append(line("L1 beside TSEvo's, geometric mean over cases", "1.5 times or less", ratio, ratio <= 1.5, 3))
         mine, theirs = (100 * mean(row["plausible"][i] for row in tsevo) for i in (0, 1))
         lines.append(
             line("plausible (LOF), average over these cases", f"{theirs:.1f}% as TSEvo", mine, mine >= theirs, 1, "%")

@@ -1,6 +1,6 @@
 """What is said is what holds: originals with the printed sentences typed in, asked of the model again.
 
-    python benchmarks/typed_back.py [--data DIR] [--seeds 0 1] [--kinds tables alibi ...]
+    python benchmarks/typed_back.py [--data DIR] [--seeds 0 1 2] [--kinds tables alibi ...]
 
 A parser of its own (``tests/sentences.py``) gets the text that a user reads, the original, and what features, their
 values and the steps are called; never the arrays of an answer. The answers are of all kinds: the paper's datasets and
@@ -210,7 +210,7 @@ def main() -> None:
     """Type everything back, and write what failed."""
     parser = report.parser(__doc__)
     parser.add_argument("--data", type=Path, default=protocol.data_folder(), help="datasets; else sktime's downloader")
-    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1], help="of the series, rows and samples")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2], help="of the series, rows and samples")
     parser.add_argument("--kinds", nargs="*", choices=tuple(SOURCES), default=list(SOURCES))
     args = parser.parse_args()
     header = report.made(SearchSettings(), args, packages=("alibi", "dice-ml", "sktime", "scikit-learn"))

@@ -285,6 +285,32 @@ def other_searches(seeds: Sequence[int]) -> Iterator[Question]:
         yield Question(f"discarded moves, series {seed}", two_of_three, x, True, bounded, settings=discard)
 
 
+def directions(seeds: Sequence[int]) -> Iterator[Question]:
+    """Series whose features may only rise or only fall, within bounds or rounded, and a linear model of some cells."""
+    for number in (20 * seed + i for seed in seeds for i in range(20)):
+        rng = np.random.default_rng(number)
+        n_steps, n_features = int(rng.integers(5, 30)), int(rng.integers(1, 5))
+        features = Features(
+            [
+                Continuous(
+                    name=f"x{i}",
+                    direction=("rise", "fall", None)[rng.integers(3)],
+                    bounds=(None, (-1.5, 0.8))[rng.integers(2)],
+                    precision=(None, None, 1)[rng.integers(3)],
+                )
+                for i in range(n_features)
+            ]
+        )
+        weights = rng.normal(size=(n_steps, n_features)) * (rng.random((n_steps, n_features)) < 0.6)
+        x = np.clip(waves(number, n_steps, n_features, level=0.0), -1.5, 0.8)
+        least = float((weights * x).sum() + 0.15 * np.abs(weights).sum())
+
+        def predict(rows: Array, weights: Array = weights, least: float = least) -> Array:
+            return np.asarray((rows * weights).sum((1, 2)) > least)
+
+        yield Question(f"directions, series {number}", predict, x, True, features)
+
+
 def mixed_series(seeds: Sequence[int]) -> Iterator[Question]:
     """Series with discrete features, categories and one-hot groups beside a continuous one."""
     features = Features(
@@ -384,6 +410,7 @@ KINDS: dict[str, Callable[[Sequence[int]], Iterator[Question]]] = {
     "series": series,
     "described series": described_series,
     "bands": bands,
+    "directions": directions,
     "other searches": other_searches,
     "mixed series": mixed_series,
     "gaps": gaps,

@@ -25,12 +25,12 @@ from tqdm import tqdm
 from ntdcfe import NTDCFE, SearchSettings
 
 # As many rounds as the rows allow: what the policy has learnt by then is what is compared.
-EPISODES_ONLY = engine.largest_batches(replace(SearchSettings(), refine=False, updates=1000, margin=0.0))
+EPISODES_ONLY = engine.largest_batches(replace(engine.NEAREST, refine=False, updates=1000, margin=0.0))
 ARMS = {
     "no learning": replace(EPISODES_ONLY, learn=False),
     "learning": EPISODES_ONLY,
-    "no learning, refined": replace(SearchSettings(), learn=False),
-    "learning, refined": SearchSettings(),
+    "no learning, refined": replace(engine.NEAREST, learn=False),
+    "learning, refined": engine.NEAREST,
 }
 FIGURES = ("success", "first_found", "cost", "proximity", "sparsity")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from ntdcfe import Counterfactual, SearchSettings
 
+# The search for the nearest answer alone, which the tables of distances are about.
+NEAREST = SearchSettings(options=["nearest"], survival=None)
 # Of a counterfactual as a dict: what depends on the machine, and on who shares calls to the model.
 NOT_REPEATABLE = ("seconds", "calls")
 # Most rows that the default search puts into one batch.

@@ -24,9 +24,9 @@ import protocol
 import report
 from tqdm import tqdm
 
-from ntdcfe import NTDCFE, PAPER, SearchSettings
+from ntdcfe import NTDCFE, PAPER
 
-SEARCHES = {"default": SearchSettings(), "algorithm-1": PAPER}
+SEARCHES = {"default": engine.NEAREST, "algorithm-1": PAPER}
 KEY = ("layout", "search", "answers", "dataset", "model", "sample")
 FIGURES = (
     "found", "proximity", "sparsity", "plausible", "plausible_1", "rows", "calls", "seconds", "model_seconds",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from cases import Case
+from engine import NEAREST
 
 from ntdcfe import NTDCFE
 from ntdcfe_plugins.compare import CountedModel, Flat
@@ -38,13 +39,13 @@ class Method:
 
 
 def ours(case: Case, predict: CountedModel, max_seconds: float) -> Any:
-    """Default settings, labels only."""
-    return NTDCFE(predict.predict, case.features, seed=SEED)
+    """The nearest answer, labels only."""
+    return NTDCFE(predict.predict, case.features, settings=NEAREST, seed=SEED)
 
 
 def ours_with_probabilities(case: Case, predict: CountedModel, max_seconds: float) -> Any:
-    """Default settings."""
-    return NTDCFE(predict, case.features, seed=SEED)
+    """The nearest answer, with probabilities."""
+    return NTDCFE(predict, case.features, settings=NEAREST, seed=SEED)
 
 
 def _tscf(name: str) -> Callable[[Case, CountedModel, float], Any]:

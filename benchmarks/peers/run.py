@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import torch
 from cases import Case, folder_of, load, protocol, report
+from engine import NEAREST
 from methods import METHODS
 from tqdm import tqdm
 
-from ntdcfe import SearchSettings
 from ntdcfe_plugins.compare import COLUMNS, Cost, TimeLimitError, results
 
 KEY = ("layout", "dataset", "model", "sample")
@@ -116,7 +116,7 @@ def main() -> None:
 def run_method(name: str, cases: list[Case], folder: Path, args: argparse.Namespace) -> None:
     """Do what one method has not done yet."""
     ours = name.startswith(OURS)
-    run = report.made(METHODS[name].system, *([SearchSettings()] if ours else []), args)
+    run = report.made(METHODS[name].system, *([NEAREST] if ours else []), args)
     path = args.out / f"{slug(name)}.csv"
     before, rows = report.read_csv(path) if path.exists() else (run, [])
     if args.again:

@@ -44,8 +44,10 @@ class Counterfactual(Comparable):
         The series that was explained.
     x : array or None
         The counterfactual, asked again before it is handed out (see `confirmed`); None if there is none.
-    present, prediction : label or value
-        The model's outcomes for the original, and for `x`; None if it was not asked.
+    present : label or value
+        The model's outcome for the original; None if the search was interrupted before it was known.
+    prediction : label or value
+        The model's outcome for `x`, None if there is none.
     target : str
         The target in words.
     proximity : float
@@ -70,12 +72,16 @@ class Counterfactual(Comparable):
         Runs of changed steps, feature by feature.
     candidates : tuple of arrays
         Distinct valid counterfactuals, `x` first; further ones only if the model never contradicted itself.
-    near_miss, near_miss_prediction : array or None, label or value
-        Where nothing was found: what came nearest, and its outcome; None if the model gives labels only.
+    near_miss : array or None
+        Where nothing was found: what came nearest to the target; None if the model gives labels only.
+    near_miss_prediction : label or value
+        The model's outcome for `near_miss`, None if there is none.
     rows : int
         Rows that the model saw, those of failed calls and of retries included.
-    calls, failures : int
-        Calls to the model that this instance took part in, and those among them that failed.
+    calls : int
+        Calls to the model that this instance took part in, failed ones included.
+    failures : int
+        Calls among them that failed.
     unscored : int
         Rows among them for which it gave NaN, infinity or nothing: they count as not reached.
     first_found : int or None

@@ -108,8 +108,9 @@ class TableSearch:
         ]
         pools = self._with_neighbours(problems, pools, already, engine.seed)
         sparser = self._sparser(problems, pools, ~already)
-        # An answer that was made to withstand noise comes first, as it is.
-        firsts = [None if engine.settings.prefer == "nearest" or already[i] else cf.x for i, cf in enumerate(answers)]
+        # An answer that was tested under noise comes first, as it is.
+        tested = [cf.survival is not None and engine.settings.prefer != "nearest" for cf in answers]
+        firsts = [cf.x if tested[i] and not already[i] else None for i, cf in enumerate(answers)]
         chosen = [
             _chosen(problems[i], np.atleast_2d(queries[i]), [sparser[i], pools[i]], self.total, firsts[i])
             for i in range(len(queries))

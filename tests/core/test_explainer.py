@@ -50,9 +50,14 @@ def test_labels_alone_are_enough(settings):
     assert cf.proximity == pytest.approx(np.abs(cf.x - SERIES).sum())
     assert cf.sparsity == (cf.x != SERIES).sum()
     assert all(rule(x[None])[0] == 1 for x in cf.candidates)
-    price = settings.sparsity_weight
-    units = np.ones(3)  # of a constant series
-    costs = [np.abs((x - SERIES) / units).sum() + price * (x != SERIES).sum() for x in cf.candidates]
+
+
+def test_candidates_are_the_nearest_first_where_the_nearest_are_wanted():
+    settings = SearchSettings(options=["nearest"])
+    cf = NTDCFE(rule, settings=settings).explain(SERIES, target=1)
+    # The unit of a constant series is 1.
+    costs = [np.abs(x - SERIES).sum() + settings.sparsity_weight * (x != SERIES).sum() for x in cf.candidates]
+    assert len(costs) > 3
     assert costs == sorted(costs)
 
 

@@ -46,4 +46,6 @@ def test_the_feature_that_the_user_prefers_is_changed(rule, weights, non_actiona
     cf = NTDCFE(rule, features).explain(ALBANIA, 1)
     assert rule(cf.x[None])[0] == 1
     assert {change.feature for change in cf.changes} == expected
-    assert {change.first_step for change in cf.changes} == {11}
+    assert len(cf.edits) == len(expected)
+    nearest = cf.options["nearest"].x
+    assert not (nearest != ALBANIA)[:11].any()

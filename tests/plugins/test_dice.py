@@ -7,6 +7,7 @@ import pickle
 import sys
 import types
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -692,7 +693,7 @@ def test_changes_are_not_taken_back_against_a_term():
     m = model(lambda X: X["income"] - 60)
     alone, together = (
         rows_of(
-            explainer(m=m, settings=SearchSettings(max_rows=600, batch_rows=25, terms=terms)).generate_counterfactuals(
+            explainer(m=m, settings=replace(FAST, max_rows=600, terms=terms)).generate_counterfactuals(
                 poor(1), 1, features_to_vary=["age", "income"]
             )
         )[0]

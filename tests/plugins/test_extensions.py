@@ -172,9 +172,9 @@ def changed(x):
 
 @EVERYWHERE
 def test_a_term_decides_between_valid_answers(explain):
-    plain, _ = explained(explain)
+    plain, _ = explained(explain, options=["nearest"])
     assert "a" in changed(plain)
-    x, _ = explained(explain, terms=[PriceOfFeature("a", 50.0)])
+    x, _ = explained(explain, options=["nearest"], terms=[PriceOfFeature("a", 50.0)])
     assert "a" not in changed(x)
     assert Model.silently(x[None])[0, 1] > 0.5
 

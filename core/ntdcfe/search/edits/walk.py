@@ -61,7 +61,7 @@ class Walk:
         if self.search.settings.n_counterfactuals > 1:
             first = cheapest(passed, len(passed), 1)
             passed = [*first, *(t for t in passed if t not in first)]
-        return [Found(t.state, t.edits) for t in [*passed, *rest[: 1 if passed else 3]]]
+        return [Found(t.state, t.edits) for t in (passed or rest[:3])]
 
     def sturdiest(self) -> Generator[NDArray[Any], Answer, list[Found]]:
         """Lists that withstand much more noise, the cheapest first: those that passed, and stronger ones."""

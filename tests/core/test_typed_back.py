@@ -49,12 +49,6 @@ def test_the_parser_knows_names_of_steps_and_leaves_gaps():
     np.testing.assert_array_equal(reader.typed(x, ["lower 'a' from 3 to 2 at 1 July"])[:, 0], [1, np.nan, 2])
 
 
-def kinds_but_for(*wrong):
-    """All kinds; those that are told wrongly so far are expected to fail."""
-    known = pytest.mark.xfail(strict=True, reason="what stops a feature with a direction is told of one cell only")
-    return [pytest.param(kind, marks=known) if kind in wrong else kind for kind in KINDS]
-
-
 def failures(kind, max_rows, seeds):
     """Texts that do not give the target when they are typed in, and how many were."""
     failed, n = [], 0
@@ -75,7 +69,7 @@ def test_sentences_typed_back_give_the_target(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", kinds_but_for("directions"))
+@pytest.mark.parametrize("kind", KINDS)
 def test_sentences_typed_back_give_the_target_at_the_full_budget(kind):
     pytest.importorskip("sklearn")
     failed, n = failures(kind, None, [2])
@@ -84,7 +78,7 @@ def test_sentences_typed_back_give_the_target_at_the_full_budget(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", kinds_but_for("directions", "described series", "bands"))
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_said_is_all_that_changes(kind):
     pytest.importorskip("sklearn")
     for question in KINDS[kind]([2, 3]):

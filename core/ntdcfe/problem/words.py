@@ -124,20 +124,26 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     space, features = editor.space, editor.space.features
     values, places = space.original.T.copy(), np.flatnonzero(lists.kind[0] >= 0)
     told: dict[int, Edit] = {}
+    exact = np.ones(len(values), bool)
     for place in places:
         edit = lists.take((slice(None), place))
         (kind, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
         of = range(feature, feature + width)
         each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
         before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
-        first, last = _trimmed(kind, first, last, (values[of] != before).any(0))
+        changed = (values[of] != before).any(0)
+        if not changed.any():
+            continue
+        first, last = _trimmed(kind, first, last, changed)
         text = _edit_in_words(features, feature, width, kind, first, last, number, space.original[:, feature])
         if width == 1:
-            text += _caps(unlimited[0], editor.low[:, feature], editor.high[:, feature])
+            caps = _caps(unlimited[0, first : last + 1], values[feature, first : last + 1])
+            text += caps or ""
+            exact[feature] &= caps is not None
         names = features.names[feature], features.names[feature + width - 1]
         told[int(place)] = Edit(names[0], first, last, KINDS[kind].name, number, text, names[1])
-    exact = (values == state.T).all(1)
-    return tuple(told[place] for place in places if exact[_of(lists, place)].all())
+    exact &= (values == state.T).all(1)
+    return tuple(edit for place, edit in told.items() if exact[_of(lists, place)].all())
 
 
 def _of(lists: EditLists, place: int) -> slice:
@@ -161,11 +167,18 @@ def _trimmed(kind: int, first: int, last: int, changed: NDArray[np.bool_]) -> tu
     return int(steps[0]), int(steps[-1])
 
 
-def _caps(unlimited: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> str:
-    """The limits that stopped an edit, in words."""
-    above, below = unlimited > high, unlimited < low
-    told = f", not above {number_in_words(high[above.argmax()])}" if above.any() else ""
-    return told + (f", not below {number_in_words(low[below.argmax()])}" if below.any() else "")
+def _caps(unlimited: NDArray[Any], after: NDArray[Any]) -> str | None:
+    """The limits that stopped an edit in its window ``(k,)``, in words; None where no one number says them."""
+    told, said = "", unlimited.copy()
+    for stopped, word, cap in (
+        (unlimited > after, "above", np.minimum),
+        (unlimited < after, "below", np.maximum),
+    ):
+        if stopped.any():
+            limit = after[stopped][0]
+            said = cap(said, limit)
+            told += f", not {word} {number_in_words(float(limit))}"
+    return told if (said == after).all() else None
 
 
 def when(features: Features, first: int, last: int, n_steps: int) -> str:

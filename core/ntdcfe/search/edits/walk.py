@@ -21,6 +21,9 @@ from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
 from ntdcfe.search.edits.starts import bold_lists, grown, random_lists, strengthened
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
 
+# Values of all states that are priced, or that wait for a test, at once.
+MOST_VALUES = 30_000_000
+
 
 class Walk:
     """The walk of one search.
@@ -41,6 +44,7 @@ class Walk:
         self.survival = settings.survival or Survival(noise=0.0, at_least=1.0)
         self.noise = Noise(self.survival, search.space, self.rng)
         tests, n = settings.tuning.tests, settings.n_counterfactuals
+        tests = replace(tests, kept=min(tests.kept, max(20, MOST_VALUES // search.space.original.size)))
         if n > 1:  # several answers are to differ in what they change
             tests = replace(tests, elites=max(tests.elites, 4 * n))
         self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0, minimal=n > 1)
@@ -130,15 +134,18 @@ class Walk:
 
     def _try(self, lists: EditLists) -> Asks:
         """Ask about lists once each, the cheapest first; those that reach the target wait for a test."""
-        n, priced = self.search.budget.batch_size, self.price(lists)
-        order = np.argsort(priced.cost, kind="stable")
-        order = order[np.isfinite(priced.cost[order])]
-        for start in range(0, len(order), n):
-            if start and not self.search.left():
-                return
-            some = priced.take(order[start : start + n])
-            reached = yield from self._ask(self.noise.added(some.states, self.factor))
-            self._wait(some, reached)
+        n = self.search.budget.batch_size
+        at_once = max(n, MOST_VALUES // self.search.space.original.size)  # bounds the memory of very large series
+        for part in range(0, len(lists), at_once):
+            priced = self.price(lists.take(slice(part, part + at_once)))
+            order = np.argsort(priced.cost, kind="stable")
+            order = order[np.isfinite(priced.cost[order])]
+            for start in range(0, len(order), n):
+                if (part or start) and not self.search.left():
+                    return
+                some = priced.take(order[start : start + n])
+                reached = yield from self._ask(self.noise.added(some.states, self.factor))
+                self._wait(some, reached)
 
     def _try_others(self) -> Asks:
         """Random edits of features that do not reach the target alone: other answers are among them."""

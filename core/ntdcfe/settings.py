@@ -135,7 +135,7 @@ class SearchSettings:
     n_counterfactuals: int = 1
     sparsity_weight: float = 0.03
     edit_weight: float = 0.08
-    roughness_weight: float = 1.6
+    roughness_weight: float = 2.5
     survival: Survival | None = Survival()  # noqa: RUF009 (frozen)
     terms: Sequence[Term] = ()
     shape: Shape = "segments"

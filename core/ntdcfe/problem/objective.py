@@ -23,8 +23,9 @@ from ntdcfe.problem.features import Features
 
 # What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
 LEAST_ROUGHNESS = 1.0
-# How many times as rough as before a feature may be at no cost (rule of thumb).
-FREE_ROUGHNESS = 1.25
+# How many times as rough as before a feature may be at no cost, and the roughness in units that is free in any case: that
+# of a step of 0.4 units (rules of thumb).
+FREE_ROUGHNESS, FREE_STEP = 1.25, 0.8
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
@@ -141,9 +142,11 @@ class Objective:
         if len(self.original) >= 3:
             # Few features of each state are changed: only those are looked at.
             rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
-            least = LEAST_ROUGHNESS * self._feature_units[features]
-            before, after = _roughness(self.original.T)[features] + least, _roughness(x[rows, :, features]) + least
-            np.maximum.at(doubled, rows, np.log2(after / before / FREE_ROUGHNESS))
+            units = self._feature_units[features]
+            before, after = _roughness(self.original.T)[features] / units, _roughness(x[rows, :, features]) / units
+            after = np.maximum(after - FREE_STEP, before)
+            ratio = (after + LEAST_ROUGHNESS) / (before + LEAST_ROUGHNESS)
+            np.maximum.at(doubled, rows, np.log2(ratio / FREE_ROUGHNESS))
         return doubled
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:

@@ -24,8 +24,8 @@ from ntdcfe.problem.features import Features
 # What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
 LEAST_ROUGHNESS = 1.0
 # How many times as rough as before a feature may be at no cost, and the roughness in units that is free in any case:
-# that of a step of 0.4 units (rules of thumb).
-FREE_ROUGHNESS, FREE_STEP = 1.25, 0.8
+# that of a step of a third of a unit (rules of thumb).
+FREE_ROUGHNESS, FREE_STEP = 1.25, 0.65
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]

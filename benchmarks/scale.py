@@ -66,6 +66,7 @@ def main() -> None:
             ratio = sum(cf.proximity for cf in found) / best
         mean = [
             np.mean([cf.sparsity for cf in found]),
+            np.mean([len(cf.edits) for cf in found]),
             *(np.mean([f(cf) for cf in cfs]) for f in (engine.rows, engine.calls)),
         ]
         table.append(
@@ -83,7 +84,7 @@ def main() -> None:
         "model included.",
         report.table(
             [
-                "model", "n", "success %", "proximity / optimum", "sparsity", "rows", "calls", "seconds a sample (most)",
+                "model", "n", "success %", "proximity / optimum", "sparsity", "edits", "rows", "calls", "seconds a sample (most)",
                 "peak memory, MB",
             ],
             table,

@@ -12,7 +12,7 @@ from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.moves import EDIT_MOVES
 from ntdcfe.search.edits.tested import Tested
-from ntdcfe.search.edits.tuning import ProposalTuning
+from ntdcfe.search.edits.tuning import MOST_VALUES, ProposalTuning
 
 
 class Priced(NamedTuple):
@@ -67,8 +67,8 @@ class Proposals:
         """Up to n lists that cost less than those that they come from; the first of the bases are taken most."""
         made = self._made
         if made is None or len(made.moves) < n:
-            fresh = self._mutated(bases, n * self.tuning.batches, preference)
-            self._made = made = fresh
+            room = MOST_VALUES // max(1, int(n * self.tuning.spare) * self.editor.space.original.size)
+            made = self._mutated(bases, n * max(1, min(self.tuning.batches, room)), preference)
         now, self._made = made.take(slice(0, n)), made.take(slice(n, None))
         return now
 

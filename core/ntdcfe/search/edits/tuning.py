@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ntdcfe.problem.reprs import typed_back
 
+# Values of all states that are priced, or that wait for a test, at once: bounds the memory of very large series.
+MOST_VALUES = 8_000_000
+
 
 @dataclass(frozen=True, repr=False)
 class TestTuning:

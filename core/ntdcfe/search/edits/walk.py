@@ -20,9 +20,7 @@ from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
 from ntdcfe.search.edits.starts import bold_lists, grown, random_lists, strengthened
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
-
-# Values of all states that are priced, or that wait for a test, at once.
-MOST_VALUES = 30_000_000
+from ntdcfe.search.edits.tuning import MOST_VALUES
 
 
 class Walk:

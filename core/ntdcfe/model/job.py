@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Status
 from ntdcfe.errors import PredictorError, raised_while_searching
-from ntdcfe.model.aftermath import aftermath
 from ntdcfe.model.budget import Budget
+from ntdcfe.model.effects import effects
 from ntdcfe.model.last_check import conclude, in_order, last_check
 from ntdcfe.model.searching import NearMiss, searching
 from ntdcfe.model.threads import one_thread
@@ -158,7 +158,7 @@ class Job:
             self.phase = "search"
             yield from searching(self)
             yield from last_check(self)
-            yield from aftermath(self)
+            yield from effects(self)
 
     def _first_look(self) -> Talk:
         """What the model says of the original; done if that is the target already."""

@@ -236,25 +236,12 @@ class Ramp(Kind):
         return f"let {name} {'rise' if rises else 'fall'} by {number}{when}"
 
 
-class Set(Kind):
-    """Sets a feature with listed values."""
+class Set(Level):
+    """Sets a feature with listed values, which have no weaker form; the space takes the nearest that is listed."""
 
     name = "set"
     chance = 1.0
     discrete = True
-    needs_steps = False
-
-    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
-        """The value."""
-        return number + 0 * values
-
-    def neutral(self, window: Window) -> Array:
-        """The present value where there is one only; values in a list have no weaker form."""
-        return window.mean
-
-    def number_for(self, change: Array, window: Window) -> Array:
-        """The present value, moved; the space takes the nearest that is listed."""
-        return window.mean + change
 
     def say(self, name: str, number: str, rises: bool, when: str) -> str:
         """Set to."""

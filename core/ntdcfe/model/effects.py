@@ -1,4 +1,4 @@
-"""After the last check: what each edit of the answer does, and how far one may go beyond it.
+"""The effects of edits: after the last check, what each of the answer does, and how far one may go beyond it.
 
 One question about all of it: the answer with every subset of its edits, and with each edit taken further.
 """
@@ -28,7 +28,7 @@ MOST_EDITS = 5
 FURTHER = (1.05, 1.1, 1.25, 1.5)
 
 
-def aftermath(job: Job) -> Talk:
+def effects(job: Job) -> Talk:
     """Leaves the contributions of the answer's edits in the job, and which of them do not hold further."""
     answer = known(job)
     if answer is None or answer.edits is None or job.trust.contradicted or job.status != "found":

@@ -8,7 +8,7 @@ JOBS ?= 2
 # Succeeds on a Python that numpy 1 has a build for.
 OLD = $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'
 
-.PHONY: help demo check test test-core lint compare evidence
+.PHONY: help demo check test test-core lint docs compare evidence
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ check: $(VENV)/.test lint ## style, types and the quick tests, in under two minu
 	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -m "not slow and not cluster" -n $(JOBS)
 
 test: $(VENV)/.test lint ## style, types and all tests (those of alibi on Python 3.10 to 3.12)
-	$(VENV)/bin/python -m pytest
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n $(JOBS) --dist loadfile
 
 # From the wheel, on numpy 2, with no extras: what the smallest installation has.
 test-core: $(CORE)/.ready ## the tests of the engine alone
@@ -32,6 +32,10 @@ test-core: $(CORE)/.ready ## the tests of the engine alone
 lint: $(VENV)/.test ## style and types only (types on Python 3.10 to 3.12)
 	$(VENV)/bin/ruff check .
 	@if $(OLD); then echo $(VENV)/bin/mypy; $(VENV)/bin/mypy; else echo "types are checked with numpy 1, on Python 3.10 to 3.12: left out here"; fi
+
+# The variable silences a notice of the theme's authors about another of their products.
+docs: $(VENV)/.docs ## the site, in build/site; open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 
 # The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
 compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core
@@ -69,6 +73,11 @@ $(VENV)/.test: $(VENV)/.pip pyproject.toml constraints.txt
 	@$(OLD) || echo "without alibi, which needs numpy 1, so Python 3.10 to 3.12: its tests are skipped"
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[all,test]"
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(VENV)/.pip pyproject.toml constraints.txt
+	@echo "installing what the site needs into $(VENV)"
+	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $@
 
 $(CORE)/.ready: pyproject.toml constraints-core.txt $(shell find core -name '*.py')
 	$(PYTHON) -m venv --clear $(CORE)

@@ -91,9 +91,11 @@ def options_html(cf: Counterfactual) -> str:
 
 def held(survival: Survived | None) -> str:
     """How an answer did under noise, in a cell of a table."""
-    if survival is None or not survival.draws:
+    if survival is None:
         return "not asked"
-    return f"{100 * survival.share:.0f}% (values off by {100 * survival.noise:g}%)"
+    told = f"{100 * survival.share:.0f}% (values off by {100 * survival.noise:g}%)" if survival.draws else "not asked"
+    second = {None: "", True: "; of the second model, too", False: "; not of the second model"}
+    return told + second[survival.second_model]
 
 
 def escaped(text: Any) -> str:

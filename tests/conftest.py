@@ -13,6 +13,7 @@ EXTRAS = {
     "dice_ml": "extra dice",
     "sktime": "extra sktime",
     "matplotlib": "extra plot",
+    "bokeh": "extra app",
     "sklearn": "extra test",
     "pandas": "extra test",
 }

@@ -80,7 +80,7 @@ class Sentences:
 
     def _choice(self, verb: str, values: Mapping[str, float], n: int) -> np.ndarray:
         """The values ``(n,)`` of a discrete feature: one for all steps, or one for each."""
-        match = re.fullmatch(rf"(?:set|switch) {NAME}(.*)", verb)
+        match = re.fullmatch(rf"(?:set|switch|raise|lower) {NAME}(.*)", verb)
         if match:
             said = match[1]
             for text, value in values.items():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import report
 
-from figures import adapters, load, paper_cases, peers, search
+from figures import adapters, answers, load, paper_cases, peers, search
 from figures.text import result
 
 
@@ -21,6 +21,12 @@ def demo() -> str:
 
 FIGURES: Mapping[str, Callable[[], str]] = {
     "demo": demo,
+    "beside-others": answers.beside_others,
+    "explanations": answers.averages,
+    "explanations-aims": answers.aims,
+    "in-distribution": answers.in_distribution,
+    "many-classes": answers.many_classes,
+    "typed-back": answers.typed_back,
     "alibi": adapters.alibi,
     "dice": adapters.dice,
     "sktime": adapters.sktime,

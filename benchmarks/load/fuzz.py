@@ -1,9 +1,11 @@
-"""Fuzzed calls: 10,000 through the core, or 1,000 through each adapter.
+"""Fuzzed calls: 10,000 through the core, or 10,000 through the adapters.
 
     python benchmarks/load/fuzz.py [--n 10000]
-    python benchmarks/load/fuzz.py --adapters [--n 1000]
+    python benchmarks/load/fuzz.py --adapters [--n 10000]
 
-With the strategies of ``tests/core/test_fuzz.py`` and ``tests/plugins/test_fuzz_adapters.py``. Written to
+With the strategies of ``tests/core/test_fuzz.py`` (odd input), ``tests/core/test_hostile.py`` (functions of the user's
+that do anything) and ``tests/plugins/test_fuzz_adapters.py``, each call under up to three of the states of
+``tests/callers.py`` (of torch, numpy, warnings, threads), which have to be as they were afterwards. Written to
 ``results/load-fuzz.md`` and ``results/load-fuzz-adapters.md``; anything but a documented exception or a valid result
 ends it with an error.
 """
@@ -11,6 +13,7 @@ ends it with an error.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,21 +21,30 @@ from typing import Any
 
 from common import report
 from hypothesis import HealthCheck, Phase, given, settings
+from tqdm import tqdm
 
-for folder in ("core", "plugins"):
+for folder in ("", "core", "plugins"):
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / folder))
+from callers import STATES, states_of_callers  # noqa: E402
+
+# Calls with functions that do anything take longer than those that are refused: so many of those of the core.
+HOSTILE = 0.4
 
 
-def outcomes_of(calls: Callable[[], Any], check: Callable[[Any], str], n: int) -> Counter[str]:
+def outcomes_of(calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, name: str) -> Counter[str]:
     """What becomes of `n` calls."""
     outcomes: Counter[str] = Counter()
+    bar = tqdm(total=n, desc=name)
 
     @settings(
         max_examples=n, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
     )
-    @given(call=calls())
-    def run(call: Any) -> None:
-        outcomes[check(call)] += 1
+    @given(call=calls(), states=states_of_callers)
+    def run(call: Any, states: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes[check(call, states)] += 1
+        bar.update()
 
     run()
     return outcomes
@@ -40,13 +52,26 @@ def outcomes_of(calls: Callable[[], Any], check: Callable[[Any], str], n: int) -
 
 def core(n: int) -> list[str | list[str]]:
     """The core's results."""
-    from test_fuzz import calls, check
+    import test_fuzz
+    import test_hostile
 
-    outcomes = outcomes_of(calls, check, n)
+    hostile = round(HOSTILE * n)
+    counts = {
+        "odd input": outcomes_of(test_fuzz.calls, test_fuzz.check, n - hostile, "odd input"),
+        "hostile functions": outcomes_of(test_hostile.calls, test_hostile.check, hostile, "hostile functions"),
+    }
+    total = sum(counts.values(), Counter[str]())
     return [
-        f"{sum(outcomes.values())} fuzzed calls of `explain` and `explain_batch`. Each ended in a documented exception "
-        "(refused: InvalidInputError; model failed: PredictorError) or a valid result.",
-        report.table(["outcome", "calls"], outcomes.most_common()),
+        f"{sum(total.values())} fuzzed calls of `explain`, `explain_batch` and `session`, each under up to three of "
+        f"{len(STATES)} states of torch, numpy, warnings and threads, which were as before afterwards. Each ended in a "
+        "documented exception (refused: InvalidInputError; model failed: PredictorError) or a valid result, told by "
+        "functions of the tests that look at the series alone and ask the model about one at a time. Warning raised: ours, "
+        "where the caller makes errors of warnings. Ended by the user's function: it raised SystemExit or GeneratorExit. Of "
+        "several series in a call, the status of the first counts.",
+        report.table(
+            ["outcome", *counts, "calls"],
+            [[name, *(c[name] for c in counts.values()), calls] for name, calls in total.most_common()],
+        ),
     ]
 
 
@@ -54,10 +79,12 @@ def adapters(n: int) -> list[str | list[str]]:
     """The adapters' results."""
     from test_fuzz_adapters import ADAPTERS
 
-    counts = {name: outcomes_of(calls, check, n) for name, (calls, check) in ADAPTERS.items()}
+    each = -(-n // len(ADAPTERS))
+    counts = {name: outcomes_of(calls, check, each, name) for name, (calls, check) in ADAPTERS.items()}
     total = sum(counts.values(), Counter[str]())
     return [
-        f"{sum(total.values())} fuzzed calls through the adapters. Each ended in an exception that is documented (refused: "
+        f"{sum(total.values())} fuzzed calls through the adapters, each under up to three of {len(STATES) - 1} states of torch, "
+        "numpy and threads, which were as before afterwards. Each ended in an exception that is documented (refused: "
         "InvalidInputError, or DiCE's, sktime's and scikit-learn's own checks of input; model failed: PredictorError, or "
         "alibi's PredictorCallError and PredictorReturnTypeError) or in a valid result; `not found` is DiCE's "
         "NoCounterfactualsFound. Of several series in a call, the status of the first counts.",
@@ -70,11 +97,11 @@ def adapters(n: int) -> list[str | list[str]]:
 def main() -> None:
     """Count what becomes of the calls."""
     parser = report.parser(__doc__)
-    parser.add_argument("--n", type=int, help="calls: 10,000, or 1,000 of each adapter, if not given")
+    parser.add_argument("--n", type=int, default=10_000, help="calls")
     parser.add_argument("--adapters", action="store_true", help="the adapters in place of the core")
     args = parser.parse_args()
     header = report.made(args, packages=("hypothesis", *(("alibi", "dice-ml", "sktime") if args.adapters else ())))
-    parts = adapters(args.n or 1_000) if args.adapters else core(args.n or 10_000)
+    parts = adapters(args.n) if args.adapters else core(args.n)
     report.write_markdown(args.out / f"load-fuzz{'-adapters' if args.adapters else ''}.md", header, *parts)
 
 

@@ -7,8 +7,9 @@ from ntdcfe.model.watch import Progress
 from ntdcfe.problem.constraints import AtMost, Causal, Constraint
 from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
-from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
+from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot, Ordered
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.kinds import KINDS, Kind
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.option import Option
 from ntdcfe.problem.plausibility import LocalOutlierDetector
@@ -21,6 +22,7 @@ from ntdcfe.settings import PAPER, SearchSettings
 from ntdcfe.version import __version__
 
 __all__ = [
+    "KINDS",
     "NTDCFE",
     "PAPER",
     "AtMost",
@@ -37,11 +39,13 @@ __all__ = [
     "Features",
     "Intervention",
     "InvalidInputError",
+    "Kind",
     "LocalOutlierDetector",
     "Move",
     "NTDCFEError",
     "OneHot",
     "Option",
+    "Ordered",
     "PredictorError",
     "Progress",
     "SearchSettings",

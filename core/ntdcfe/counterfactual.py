@@ -104,6 +104,8 @@ class Counterfactual(Comparable):
         The search after each update of its policy.
     features : Features
         What the columns are.
+    wanted : int
+        How many counterfactuals were asked for; `candidates` may have fewer, or more where one was asked for.
     """
 
     status: Status
@@ -139,6 +141,7 @@ class Counterfactual(Comparable):
     complete: bool
     history: tuple[Update, ...]
     features: Features
+    wanted: int = 1
 
     @property
     def found(self) -> bool:

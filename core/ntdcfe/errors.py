@@ -29,6 +29,8 @@ def in_words(error: BaseException) -> str:
 
 def raised_while_searching(cause: Exception) -> PredictorError:
     """The error of a search that another error ended; its file and line tell whether a function of the user's did."""
+    if isinstance(cause, InvalidInputError) and isinstance(cause.__cause__, Exception):
+        cause = cause.__cause__  # what the user's function raised, in place of our word for it
     frames = traceback.extract_tb(cause.__traceback__)
     place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
     error = PredictorError(

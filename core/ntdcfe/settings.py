@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.model.budget import BudgetTuning
 from ntdcfe.model.trust import TrustTuning
+from ntdcfe.problem.kinds import KINDS, Kind
+from ntdcfe.problem.kinds_used import problem_with
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.problem.space import OnViolation
@@ -62,6 +64,9 @@ class SearchSettings:
         What the simplest and the sturdiest answer have to withstand; None for nothing.
     terms : sequence of Term
         Further parts of what is minimised.
+    kinds : sequence of str or of Kind classes
+        Which kinds of edits the simplest and the sturdiest answer are made of: names of built-in ones (all by default:
+        ``ntdcfe.KINDS``), and classes of your own, see :class:`ntdcfe.Kind`. Values of categories are always set.
     shape : {"segments", "to_end"}
         Whether changes may be any segments, or hold from a step to the end as in the paper.
     reach : float or None
@@ -138,6 +143,7 @@ class SearchSettings:
     roughness_weight: float = 2.5
     survival: Survival | None = Survival()  # noqa: RUF009 (frozen)
     terms: Sequence[Term] = ()
+    kinds: Sequence[str | type[Kind]] = KINDS
     shape: Shape = "segments"
     reach: float | None = 2.75
     margin: float = 0.002
@@ -183,6 +189,10 @@ class SearchSettings:
         if self.prefer not in self.options:
             self._check_prefer(None if self.prefer == "simplest" else self.prefer)  # the default gives way
             object.__setattr__(self, "prefer", self.options[0])
+        if wrong := problem_with(self.kinds):
+            raise InvalidInputError(f"kinds: {wrong}, got {self.kinds!r}.")
+        if self.shape == "to_end" and set(self.kinds) != set(KINDS):
+            raise InvalidInputError("kinds: no effect with shape='to_end', in which all edits are shifts.")
         idle = [
             entry.name
             for entry in fields(self)
@@ -255,7 +265,7 @@ _RULES: dict[str, tuple[Any, str]] = {
 _ONLY_OF: dict[str, Algorithm] = {
     **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves", "edit_weight"), "default"),  # type: ignore[dict-item]
     **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy", "roughness_weight"), "default"),
-    **dict.fromkeys(("options", "prefer", "survival"), "default"),
+    **dict.fromkeys(("options", "prefer", "survival", "kinds"), "default"),
     **dict.fromkeys(("max_episodes", "proximity_weight"), "algorithm_1"),
 }
 

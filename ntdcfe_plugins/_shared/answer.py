@@ -95,9 +95,7 @@ def answers_of(cf: Counterfactual) -> dict[str, Answer]:
     """The options of a search by their names, the simplest first."""
     order = ("simplest", "nearest", "sturdiest")
     names = sorted(cf.options, key=lambda name: order.index(name) if name in order else len(order))
-    answers = {name: answer_of(cf, name) for name in names}
-    # Of the answer itself more is known: how far its edits may go.
-    return {name: answer._replace(edits=cf.edits) if answer.same_as(cf) else answer for name, answer in answers.items()}
+    return {name: answer_of(cf, name) for name in names}
 
 
 def answer_of(cf: Counterfactual, option: str | None = None) -> Answer:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from ntdcfe import Constraint, InvalidInputError, Target
+from ntdcfe import Constraint, InvalidInputError, SearchSettings, Target
 
 
 def listed(argument: str, value: Any) -> list[Any]:
@@ -75,3 +76,18 @@ def targets_of(argument: str, value: Any, n: int) -> list[Target] | None:
     if len(value) != n:
         raise InvalidInputError(f"{argument} must have one Target an instance: {n} instances, {len(value)} targets.")
     return list(value)
+
+
+def with_second_model(settings: SearchSettings, wrap: Callable[[Any], Any]) -> SearchSettings:
+    """The settings, with the user's second model as the engine asks it, if there is one.
+
+    Parameters
+    ----------
+    settings : SearchSettings
+    wrap : callable
+        From a function of what the user's models take to one of the engine's rows.
+    """
+    survival = settings.survival
+    if survival is None or survival.second_model is None:
+        return settings
+    return replace(settings, survival=replace(survival, second_model=wrap(survival.second_model)))

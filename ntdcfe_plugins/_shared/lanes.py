@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Features
 from ntdcfe.problem.edits import Edit
-from ntdcfe.problem.kinds import KINDS, PLACE
+from ntdcfe.problem.kinds import BUILT_IN, PLACE
 from ntdcfe.problem.words import number_in_words
 from ntdcfe_plugins._shared.answer import Answer, Lane
 from ntdcfe_plugins._shared.drawing import COLOURS, as_text, runs, tidy
@@ -119,7 +119,10 @@ def _stages(
     stages, steps = [before] * bool(edits), np.arange(len(before))
     for edit in edits[:-1]:
         inside = ((steps >= edit.first_step) & (steps <= edit.last_step))[None]
-        values = KINDS[PLACE[edit.kind]].apply(stages[-1].T, inside, np.full((1, 1), edit.value))
+        if edit.kind in PLACE:
+            values = BUILT_IN[PLACE[edit.kind]].apply(stages[-1].T, inside, np.full((1, 1), edit.value))
+        else:  # what a kind of the user's does is known by what was handed out
+            values = after.T
         stages.append(np.where(inside, values, stages[-1].T).T)
     return list(zip(stages, [*stages[1:], after], strict=False))
 

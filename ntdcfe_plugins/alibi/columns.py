@@ -39,6 +39,7 @@ def features_of(n_columns: int | None, arguments: Mapping[str, Any]) -> KeyedFea
             chosen[position]["bounds"] = bounds
     options = [
         ("direction", arguments["directions"]),
+        ("moves", arguments["moves"]),
         ("weight", arguments["weights"]),
         ("scale", arguments["scales"]),
         ("precision", arguments["decimals"]),
@@ -115,6 +116,8 @@ def _plain_features(
 
 def _with_options(feature: Feature, options: Mapping[str, Any]) -> Feature:
     if unknown := set(options) - {field.name for field in fields(feature)}:
+        if isinstance(feature, Continuous):
+            raise InvalidInputError(f"{feature.name!r} has no categories in category_map: it takes no moves.")
         raise InvalidInputError(f"{feature.name!r} is categorical: it takes no {' or '.join(sorted(unknown))}.")
     return replace(feature, **options)
 

@@ -65,7 +65,9 @@ class NTDCFE(Explainer):  # type: ignore[misc]
     feature_range : (low, high), or dict of column to (low, high), optional
         Limits of numeric features: numbers, or arrays with one entry a column, ``(D,)`` or ``(1, D)``.
     directions : dict of column to {"rise", "fall"}, optional
-        The one way in which a feature may change.
+        The one way in which a feature may change; a category, in the order of `category_map`.
+    moves : dict of column to dict of category to categories, optional
+        From a category to those that it may become; one without an entry stays as it is.
     weights : dict of column to float, optional
         The cost of a unit of change; 1 if not given.
     scales : dict of column to float, optional
@@ -105,9 +107,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
     >>> def predictor(X):  # (N, K, D) -> probabilities (N, C)
     ...     p = 1 / (1 + np.exp(-4 * X[:, -3:, 0].mean(axis=1)))
     ...     return np.column_stack([1 - p, p])
-    >>> X = np.full((2, 8, 2), -0.5)
     >>> explainer = NTDCFE(predictor, feature_names=["load", "wind"], immutable_features=["wind"], max_rows=1000)
-    >>> explanation = explainer.explain(X, Y_t=np.array([1]))
+    >>> explanation = explainer.explain(np.full((2, 8, 2), -0.5), Y_t=np.array([1]))
     >>> explanation.success, explanation.cf["X"].shape, explanation.cf["class"].tolist()
     ([True, True], (2, 8, 2), [[1], [1]])
     """
@@ -124,6 +125,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         ohe: bool | Sequence[Key] = False,
         non_actionable_features: Sequence[Key] | None = None,
         directions: Mapping[Key, str] | None = None,
+        moves: Mapping[Key, Mapping[str, Sequence[str]]] | None = None,
         weights: Mapping[Key, float] | None = None,
         scales: Mapping[Key, float] | None = None,
         decimals: Mapping[Key, int | None] | None = None,
@@ -151,6 +153,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.non_actionable_features = named("non_actionable_features", non_actionable_features)
         self.feature_range = feature_range
         self.directions = mapped("directions", directions)
+        self.moves = mapped("moves", moves)
         self.weights = mapped("weights", weights)
         self.scales = mapped("scales", scales)
         self.decimals = mapped("decimals", decimals)
@@ -158,8 +161,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.actionable_steps = actionable_steps
         self.step_names = None if step_names is None else [str(name) for name in listed("step_names", step_names)]
         self.plausible = plausible
-        self.target_proba = target_proba
-        self.target_interval = target_interval
+        self.target_proba, self.target_interval = target_proba, target_interval
         self.output: Output = "values" if output == "auto" and self._targets.regression else output
         self.classes = None if classes is None else np.asarray(classes)
         self.settings = (settings or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
@@ -220,8 +222,9 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``option``: the kind of answer that ``cf`` is, None where it is of none; ``options``: from the name of
               each kind ("simplest", "nearest", "sturdiest") to its place in ``all``.
             - ``edits``, ``contributions``: the changes as few named edits, and what each does; ``survival``: the share
-              of copies disturbed by noise that held, and its lower bound, None where no rows were left for that. Dicts
-              with the fields of :class:`ntdcfe.Counterfactual`'s.
+              of copies disturbed by noise that held, and its lower bound, None where no rows were left for that, and
+              whether the ``second_model`` of the settings reaches the target, too. Dicts with the fields of
+              :class:`ntdcfe.Counterfactual`'s.
             - ``orig_class (N,)``, ``orig_proba (N, C)``; None in place of ``proba`` where there are no probabilities.
             - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where no counterfactual was
               found, the row that came nearest to the target, as a dict like those in ``all``; else None.

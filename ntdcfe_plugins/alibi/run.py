@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 import ntdcfe
 from ntdcfe import InvalidInputError, SearchSettings
 from ntdcfe.search.options import OptionName
-from ntdcfe_plugins._shared.arguments import refuse_unknown
+from ntdcfe_plugins._shared.arguments import refuse_unknown, with_second_model
 from ntdcfe_plugins._shared.asked import AskedModel, from_first_look
 from ntdcfe_plugins._shared.keyed import KeyedFeatures
 from ntdcfe_plugins.alibi.columns import whole_numbers
@@ -93,6 +93,7 @@ def engine(
     classes: NDArray[Any] | None,
 ) -> ntdcfe.NTDCFE:
     """The engine that explains the predictor of an explainer."""
+    settings = with_second_model(settings, lambda predictor: Model(predictor, explainer.output))
     return ntdcfe.NTDCFE(
         model, features, explainer.constraints, explainer.plausible, settings, explainer.seed, output=model.form,
         classes=explainer.classes if classes is None else classes,

@@ -149,8 +149,14 @@ def _keeps_to(feature: Feature, old: Array, new: Array) -> bool:
     if feature.role == "immutable":
         return False
     if isinstance(feature, OneHot):
-        return bool(np.isin(new, (0, 1)).all() and (new.sum(1) == 1).all())
+        if not (np.isin(new, (0, 1)).all() and (new.sum(1) == 1).all()):
+            return False
+        old, new = (part.argmax(1)[:, None].astype(float) for part in (old, new))
     values, difference = new[:, 0], (new - old)[:, 0]
+    allowed = feature.allowed
+    moved = zip(old[:, 0].tolist(), values.tolist(), strict=True)
+    if allowed is not None and any(after not in allowed.get(before, ()) for before, after in moved):
+        return False
     direction = getattr(feature, "direction", None)
     if (direction == "rise" and (difference < 0).any()) or (direction == "fall" and (difference > 0).any()):
         return False

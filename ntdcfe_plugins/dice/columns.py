@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,7 +34,9 @@ class Column:
     levels: list[Any] = field(default_factory=list)
 
     @classmethod
-    def of(cls, column: pd.Series, data: Any, permitted: Sequence[Any] | None, options: Mapping[str, Any]) -> Column:
+    def of(
+        cls, column: pd.Series, data: Any, permitted: Sequence[Any] | None, options: Mapping[str, Any] | Category
+    ) -> Column:
         """A column as its data interface, its dtype in the queries, and the options of its feature describe it.
 
         Parameters
@@ -44,14 +46,18 @@ class Column:
         data : dice_ml.Data
         permitted : sequence, optional
             The range, or the categories, that the call permits; those of the data interface if not given.
-        options : dict
-            Of the engine's feature.
+        options : dict or Category
+            Of the engine's feature; the labels of a Category are the categories in their order.
         """
         declared = list(data.permitted_range[column.name])
         numbers = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in declared)
-        if numbers and len(declared) == 2:
+        if isinstance(options, Category):
+            declared, options = _in_order(declared, options, column.name), _given(options)
+        elif numbers and len(declared) == 2:
             return cls._of_numbers(column, data, declared, permitted, options)
-        return cls._of_categories(column, sorted(declared) if numbers else declared, permitted, options)
+        elif numbers:
+            declared = sorted(declared)
+        return cls._of_categories(column, declared, permitted, options)
 
     @classmethod
     def _of_numbers(
@@ -100,8 +106,13 @@ class Column:
                     f"Allowed categories are {declared}"
                 )
         values = list(dict.fromkeys(position[str(category)] for category in allowed))
-        described = {"name": column.name, "values": values, "labels": levels}
-        return cls(dtype, _feature(Category, {**described, **options}), levels)
+        described = {"name": column.name, "values": values, "labels": levels, **options}
+        kind = described.pop("kind", Category)
+        if isinstance(described.get("moves"), Mapping):
+            described["moves"] = _spelled(described["moves"], position, levels)
+        feature = _feature(kind, described)
+        return cls(dtype, _as_from_query(feature, {position[str(value)] for value in column if str(value) in position}),
+                   levels)  # fmt: skip
 
     def encode(self, column: pd.Series) -> NDArray[np.float64]:
         """Rows of the column as numbers ``(n,)``."""
@@ -128,6 +139,56 @@ def _feature(kind: type[Feature], description: dict[str, Any]) -> Feature:
         return kind(**description)
     except TypeError as wrong:
         raise UserConfigValidationException(f"features[{description['name']!r}]: {wrong}") from None
+
+
+def _in_order(declared: list[Any], feature: Category, name: Hashable) -> list[Any]:
+    """The declared categories in the order of the feature's labels."""
+    known = {str(category): category for category in declared}
+    if set(known) != set(feature.labels) or len(known) != len(feature.labels):
+        raise UserConfigValidationException(
+            f"features[{name!r}] has the categories {list(feature.labels)}, the data has {declared}."
+        )
+    return [known[label] for label in feature.labels]
+
+
+def _given(feature: Category) -> dict[str, Any]:
+    """What a feature says beside its labels and its name, and its kind."""
+    said = {entry.name: getattr(feature, entry.name) for entry in fields(feature)}
+    return {"kind": type(feature)} | {
+        name: value for name, value in said.items() if name not in ("labels", "name") and value is not None
+    }
+
+
+def _spelled(moves: Mapping[Any, Any], position: Mapping[str, int], levels: list[Any]) -> dict[str, Any]:
+    """Moves with categories as they are spelled in the queries; unknown ones stay, for the feature to refuse."""
+
+    def spelled(category: Any) -> str:
+        return str(levels[position[str(category)]]) if str(category) in position else str(category)
+
+    return {
+        spelled(category): others if isinstance(others, str) else [spelled(other) for other in others]
+        for category, others in moves.items()
+    }
+
+
+def nearest_permitted(feature: Feature, now: float) -> float:
+    """The first of the permitted categories that the one of a query may become; the first of all if there is none."""
+    assert feature.choices is not None
+    allowed = feature.choices if feature.allowed is None else feature.allowed.get(now, ())
+    sign = {"rise": 1, "fall": -1}.get(getattr(feature, "direction", None) or "", 0)
+    free = (choice for choice in feature.choices if choice in allowed and sign * (choice - now) >= 0)
+    return next(free, feature.choices[0])
+
+
+def _as_from_query(feature: Feature, present: set[int]) -> Feature:
+    """The feature, whose moves from where a query is put first are allowed from the query's own category, too."""
+    if not isinstance(feature, Category) or (allowed := feature.allowed) is None:
+        return feature
+    for outside in present - set(map(int, feature.choices)):
+        start = nearest_permitted(feature, outside)
+        allowed[start] = tuple(other for other in allowed[start] if other in allowed[outside])
+    names = feature.labels
+    return replace(feature, moves={names[int(a)]: [names[int(b)] for b in some] for a, some in allowed.items()})
 
 
 def _precision(column: pd.Series, data: Any, bounds: list[Any]) -> int | None:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Counterfactual, PredictorError
+from ntdcfe.model.predictor import Predictor
 from ntdcfe.model.result import described
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.survival import Noise, Survived
 from ntdcfe.problem.words import sentences
+from ntdcfe_plugins._shared.asked import parted
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.dice.search import TableSearch
@@ -87,6 +89,7 @@ def _survived(
     ]
     if survival is None or not survival.disturbs:
         return known
+    agreed = _agreed(search, states)
     open_ = [[row for row, one in enumerate(some) if one is None][: search.left.for_noise(i) // DRAWS]
              for i, some in enumerate(known)]  # fmt: skip
     copies = [
@@ -101,8 +104,25 @@ def _survived(
         if rows:
             held = search.targets[i].reached(prediction).reshape(-1, DRAWS).sum(1)
             for row, count in zip(rows, held.tolist(), strict=True):
-                known[i][row] = Survived.of(int(count), DRAWS, survival.noise)
+                second = agreed[i][row]
+                survived = Survived.of(int(count), DRAWS, survival.noise)
+                known[i][row] = survived._replace(second_model=second, second_rows=int(second is not None))
     return known
+
+
+def _agreed(search: TableSearch, states: Sequence[NDArray[Any]]) -> list[list[bool | None]]:
+    """Whether the second model reaches the target on each row, too; None without one."""
+    model, sizes = search.model, [len(some) for some in states]
+    second = None if model.limits.survival is None else model.limits.survival.second_model
+    if second is None or not any(sizes):
+        return [[None] * size for size in sizes]
+    frame = search.table.decode(np.concatenate(states))
+    predictor = Predictor(
+        lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression
+    )
+    parts = parted(predictor(np.arange(len(frame))[:, None]), sizes)
+    return [[bool(held) for held in target.reached(part)] if len(part) else []
+            for target, part in zip(search.targets, parts, strict=True)]  # fmt: skip
 
 
 def _is(x: NDArray[Any] | None, state: NDArray[Any]) -> bool:

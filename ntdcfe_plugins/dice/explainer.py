@@ -15,7 +15,7 @@ from dice_ml.explainer_interfaces.explainer_base import ExplainerBase
 from numpy.typing import NDArray
 from raiutils.exceptions import UserConfigValidationException
 
-from ntdcfe import Constraint, Counterfactual, InvalidInputError, SearchSettings
+from ntdcfe import Category, Constraint, Counterfactual, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
 from ntdcfe_plugins.dice.details import Details
 from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of
@@ -41,8 +41,10 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     features : mapping, optional
         From feature name to options that DiCE does not have: ``{"age": {"direction": "rise"},
         "gender": {"role": "immutable"}, "income": {"weight": 2.0}}``, see :class:`ntdcfe.Continuous`.
-        Categories rise in the order in which the data interface lists them. ``{"age": {"precision": 0}}``
-        keeps a feature whole whose range and values are floats: DiCE does not tell a ``type_and_precision``
+        Categories rise in the order in which the data interface lists them; an :class:`ntdcfe.Ordered` says their
+        order: ``{"education": Ordered(["school", "bachelor", "master"], direction="rise")}``. ``{"status": {"moves":
+        {"single": ["married"]}}}`` lists what a category may become. ``{"age": {"precision": 0}}`` keeps
+        a feature whole whose range and values are floats: DiCE does not tell a ``type_and_precision``
         of "int" from none.
     constraints : sequence of Constraint
         Causal, AtMost, or a Constraint of your own. The state of a category is its position in the data
@@ -77,7 +79,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         data_interface: Any,
         model_interface: Any,
         *,
-        features: Mapping[str, Mapping[str, Any]] | None = None,
+        features: Mapping[str, Mapping[str, Any] | Category] | None = None,
         constraints: Sequence[Constraint] = (),
         plausible: Callable[[pd.DataFrame], Any] | None = None,
         settings: SearchSettings | None = None,
@@ -228,9 +230,11 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         self.cfs_preds = None if rows is None else rows[[self.data_interface.outcome_name]].to_numpy()
 
 
-def _described(features: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The options of each feature; raises if they are no dict of dicts."""
+def _described(features: Any) -> Mapping[str, Mapping[str, Any] | Category]:
+    """The options of each feature; raises if they are no dict of dicts and categories."""
     features = {} if features is None else features
-    if not isinstance(features, Mapping) or not all(isinstance(options, Mapping) for options in features.values()):
-        raise UserConfigValidationException(f"features must be a dict from feature name to a dict, got {features!r}.")
+    if not isinstance(features, Mapping) or not all(isinstance(o, (Mapping, Category)) for o in features.values()):
+        raise UserConfigValidationException(
+            f"features must be a dict from feature name to a dict, or to Ordered or Category, got {features!r}."
+        )
     return features

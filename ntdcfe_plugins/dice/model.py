@@ -52,6 +52,11 @@ class Model(AskedModel):
         labels = self._labels_of(prediction.probabilities.shape[1])
         return Prediction(labels[prediction.probabilities.argmax(1)], prediction.probabilities, labels)
 
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The labels in the order of the probabilities, as the model tells them; None if it does not."""
+        return self._labels if self._labels.ndim == 1 else None
+
     def _labels_of(self, n_classes: int) -> NDArray[Any]:
         """The labels in the order of the probabilities; indices if the model does not tell its labels."""
         return self._labels if self._labels.shape == (n_classes,) else np.arange(n_classes)

@@ -68,14 +68,19 @@ class Examples(CounterfactualExamples):  # type: ignore[misc]
 
     @property
     def details_df(self) -> pd.DataFrame | None:
-        """The rows of `final_cfs_df` with further columns: ``edits`` in words, ``survival`` and its ``lower_bound``."""
+        """The rows of `final_cfs_df` with further columns: ``edits`` in words, ``survival``, its ``lower_bound``.
+
+        Where a second model was given, ``second_model`` tells whether it reaches the target, too.
+        """
         if self.final_cfs_df is None:
             return None
         held = [(np.nan, np.nan) if one is None else (one.share, one.lower_bound) for one in self.survival]
+        second = [None if one is None else one.second_model for one in self.survival]
         return self.final_cfs_df.assign(
             edits=[row.text for row in self._rows],
             survival=[share for share, _ in held],
             lower_bound=[bound for _, bound in held],
+            **({} if all(said is None for said in second) else {"second_model": second}),
         )
 
     @property

@@ -18,6 +18,7 @@ from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
+from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look, parted
 from ntdcfe_plugins._shared.budget import LEAST_SECONDS
 from ntdcfe_plugins.dice.details import Details, details_of
@@ -124,17 +125,19 @@ class TableSearch:
         found, states = self._with_outcomes(chosen, outcome_name)
         details = details_of(self, problems, answers, states, np.random.default_rng([engine.seed, 3]))
         answers = [_about_rows(*each) for each in zip(answers, problems, states, found, details, strict=True)]
-        return [self.model.counted(i, cf) for i, cf in enumerate(answers)], found, details
+        counted = [replace(self.model.counted(i, cf), wanted=self.total) for i, cf in enumerate(answers)]
+        return counted, found, details
 
     def _engine(self, classes: NDArray[Any] | None, options: Mapping[str, Any]) -> Engine:
         """The engine, with its share of the limits."""
         table, plausible, seed = self.table, self.plausible, options.get("random_seed")
+        limits = self._limits_of_search(fixed=options.get("checkpoint") is not None)
         return Engine(
             lambda states: self.model.predict(table.decode(states)),
             table.features,
             self.constraints,
             None if plausible is None else lambda states: plausible(table.decode(states)),
-            self._limits_of_search(fixed=options.get("checkpoint") is not None),
+            with_second_model(limits, lambda ask: lambda states: ask(table.decode(states))),
             0 if seed is None else seed,
             output="values" if classes is None else "probabilities",
             classes=classes,

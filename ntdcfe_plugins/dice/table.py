@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import NTDCFE as Engine
-from ntdcfe import Constraint, Continuous, Feature
+from ntdcfe import Category, Constraint, Continuous, Feature
 from ntdcfe_plugins._shared.keyed import KeyedFeatures
-from ntdcfe_plugins.dice.columns import Column
+from ntdcfe_plugins.dice.columns import Column, nearest_permitted
 from ntdcfe_plugins.dice.series import SeriesColumns
 
 
@@ -47,7 +47,7 @@ class Table:
         cls,
         frame: pd.DataFrame,
         data: Any,
-        options: Mapping[str, Mapping[str, Any]],
+        options: Mapping[str, Mapping[str, Any] | Category],
         constraints: Sequence[Constraint],
         series: SeriesColumns | None,
         permitted: Mapping[str, Sequence[Any]],
@@ -59,7 +59,7 @@ class Table:
         ----------
         frame : DataFrame
         data : dice_ml.Data
-        options : dict of feature to options of the engine's feature
+        options : dict of feature to options of the engine's feature, or a Category
         constraints : sequence of Constraint
             Features that do not vary may still follow from others by these.
         series : SeriesColumns, optional
@@ -127,7 +127,8 @@ class Table:
             if isinstance(feature, Continuous):
                 inside[..., i] = np.clip(states[..., i], *feature.limits)
             elif feature.choices is not None:
-                inside[..., i] = np.where(np.isin(states[..., i], feature.choices), states[..., i], feature.choices[0])
+                for now in np.setdiff1d(states[..., i], feature.choices).tolist():
+                    inside[..., i][states[..., i] == now] = nearest_permitted(feature, now)
         return inside
 
 

@@ -1,6 +1,7 @@
 """Counterfactuals in sktime: of any fitted classifier, regressor or pipeline, in the user's own containers.
 
-:class:`CounterfactualExplainer` explains a model that is fitted already. :class:`CounterfactualClassifier`,
+:class:`CounterfactualExplainer` explains a model that is fitted already, :class:`CounterfactualForecastExplainer` a
+fitted forecaster. :class:`CounterfactualClassifier`,
 :class:`CounterfactualRegressor` and :class:`CounterfactualTransformer` are sktime estimators.
 Needs the extra ``sktime``.
 """
@@ -12,6 +13,8 @@ with extra("sktime"):
 
 from ntdcfe_plugins.sktime.classifier import CounterfactualClassifier
 from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
+from ntdcfe_plugins.sktime.forecast import CounterfactualForecastExplainer
+from ntdcfe_plugins.sktime.forecast_result import ForecastResult
 from ntdcfe_plugins.sktime.regressor import CounterfactualRegressor
 from ntdcfe_plugins.sktime.result import CounterfactualResult
 from ntdcfe_plugins.sktime.transformer import CounterfactualTransformer
@@ -19,7 +22,9 @@ from ntdcfe_plugins.sktime.transformer import CounterfactualTransformer
 __all__ = [
     "CounterfactualClassifier",
     "CounterfactualExplainer",
+    "CounterfactualForecastExplainer",
     "CounterfactualRegressor",
     "CounterfactualResult",
     "CounterfactualTransformer",
+    "ForecastResult",
 ]

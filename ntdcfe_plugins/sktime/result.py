@@ -29,7 +29,8 @@ class CounterfactualResult:
         the counterfactual (``prediction``), whether that reaches the target (``valid``), the engine's ``status``,
         ``proximity`` (L1), ``sparsity`` (changed cells), the ``changes`` in words, which ``option`` it is ("simplest",
         "nearest", "sturdiest"; None if of none of these kinds), its named ``edits`` in words, the share of disturbed
-        copies that held (``survival``) and its ``lower_bound``, and the costs of the search: ``rows`` and ``calls``
+        copies that held (``survival``) and its ``lower_bound``, whether a second model, if one was given,
+        reaches the target, too (``second_model``), and the costs of the search: ``rows`` and ``calls``
         to the model, ``seconds``. Steps are named as in the container.
     details : list of ntdcfe.Counterfactual
         The engine's answers, with series as arrays (time, channel).
@@ -76,6 +77,7 @@ def table_of(
         The kind of answer that was asked for.
     """
     held = [cf.survival for cf in details]
+    second = [None if one is None else one.second_model for one in held]
     rows = {
         "present": present.outcomes,
         "target": [str(t) for t in targets],
@@ -89,6 +91,7 @@ def table_of(
         "edits": ["; ".join(map(str, cf.edits)) for cf in details],
         "survival": [np.nan if one is None else one.share for one in held],
         "lower_bound": [np.nan if one is None else one.lower_bound for one in held],
+        **({} if all(said is None for said in second) else {"second_model": second}),
         "rows": [cf.rows for cf in details],
         "calls": [cf.calls for cf in details],
         "seconds": [cf.seconds for cf in details],

@@ -16,6 +16,7 @@ from sktime.utils.parallel import parallelize
 
 from ntdcfe import NTDCFE, Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins.sktime.panels import Panel
@@ -60,14 +61,14 @@ class Query:
 
 
 @dataclass(frozen=True)
-class PlausibleRows:
-    """The user's in-distribution test of numpy3D, for rows ``(n, K, D)``."""
+class OfNumpy3D:
+    """A function of the user's that takes numpy3D, an in-distribution test or a second model, for rows."""
 
-    plausible: Callable[[NDArray[Any]], Any]
+    function: Callable[[NDArray[Any]], Any]
 
     def __call__(self, rows: NDArray[Any]) -> Any:
-        """Which rows ``(n, K, D)`` may be answers ``(n,)``."""
-        return self.plausible(as_numpy3D(rows))
+        """What it says of rows ``(n, K, D)``."""
+        return self.function(as_numpy3D(rows))
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ class Run:
             Query(getattr(model.estimator, way.method), panel.held, shape),
             self.features,
             explainer.constraints,
-            None if explainer.plausible is None else PlausibleRows(explainer.plausible),
-            self.settings,
+            None if explainer.plausible is None else OfNumpy3D(explainer.plausible),
+            with_second_model(self.settings, OfNumpy3D),
             self.seed,
             output="values" if model.regression else "labels" if labels_only else "probabilities",
             classes=model.classes,

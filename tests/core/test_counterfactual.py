@@ -77,6 +77,27 @@ def test_reservations_are_told_once_in_one_place():
     assert explained().reservations() == []
 
 
+def test_a_result_with_fewer_counterfactuals_than_asked_for_says_so():
+    def one_way(X):  # only the first of the features decides
+        return (X[:, 0] > 1).astype(int)
+
+    features = Features([Discrete(range(4)), Discrete(range(2), role="immutable")])
+    cf = NTDCFE(one_way, features).explain(np.zeros(2), 1, n_counterfactuals=5)
+    assert (len(cf.candidates), cf.wanted) == (2, 5)
+    (reservation,) = cf.reservations()
+    assert reservation.startswith("2 of 5 counterfactuals found that differ in what they change: for more, raise max_")
+    assert f"({reservation})" in str(cf)
+    assert again(cf) == cf
+    enough = NTDCFE(one_way, features).explain(np.zeros(2), 1, n_counterfactuals=2)
+    assert enough.reservations() == []
+
+
+def test_a_result_that_was_saved_without_how_many_were_asked_for_is_read():
+    entry = explained().to_dict()
+    del entry["wanted"]
+    assert Counterfactual.from_dict(entry).wanted == 1
+
+
 def test_texts_of_targets_type_back():
     for target in (
         Target.label("a"), Target.labels([1, 2]), Target.other(), Target.probability(1, 0.7), Target.interval(None, 3),

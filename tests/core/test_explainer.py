@@ -221,6 +221,24 @@ def test_only_plausible_ones_are_handed_out(settings):
     assert all(x[-1, 0] > 0.5 for x in cf.candidates)
 
 
+class Near:
+    """Plausible are series whose last two features are near 2 at all steps, which the original is far from."""
+
+    def __call__(self, X):
+        return self.score_samples(X) >= 0
+
+    def score_samples(self, X):
+        return 0.5 - np.abs(X[:, :, 1:] - 2.0).max((1, 2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_score_leads_into_the_distribution_an_original_that_is_outside(seed):
+    cf = NTDCFE(rule, plausible=Near(), seed=seed).explain(SERIES, 1)
+    assert cf.found
+    assert Near()(cf.x[None])[0]
+    assert rule(cf.x[None])[0] == 1
+
+
 def test_the_ready_detector():
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from callers import in_states, states_of_callers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -165,8 +166,8 @@ def calls(draw):
     return draw(mostly(USUAL, sorted(MODELS), 2)), options, many, x, draw(targets), limits
 
 
-def check(call):
-    """Make the call; returns what became of it."""
+def check(call, states=()):
+    """Make the call where the caller has set those states; returns what became of it."""
     name, options, many, x, target, limits = call
     model = MODELS[name]
     try:
@@ -178,7 +179,7 @@ def check(call):
                 if isinstance(feature, InvalidInputError):
                     raise feature
             options = {**options, "features": Features(described, steps)}
-        with warnings.catch_warnings():
+        with in_states(states), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             explainer = NTDCFE(model, **options)
             cfs = (explainer.explain_batch if many else explainer.explain)(x, target, **limits)
@@ -203,6 +204,6 @@ def check(call):
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-@given(call=calls())
-def test_only_documented_exceptions_or_a_valid_result(call):
-    check(call)
+@given(call=calls(), states=states_of_callers)
+def test_only_documented_exceptions_or_a_valid_result(call, states):
+    check(call, states)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import ntdcfe
+
 ROOT = Path(__file__).parents[2]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
@@ -162,5 +164,6 @@ def test_the_citation():
     yaml = pytest.importorskip("yaml")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     paper = citation["preferred-citation"]
+    assert citation["version"] == ntdcfe.__version__
     assert [author["family-names"] for author in paper["authors"]] == ["Sun", "Aoki", "Wilson"]
     assert paper["url"] in (ROOT / "README.md").read_text()

@@ -892,3 +892,30 @@ def test_whole_numbers_stay_whole_unless_it_is_said_otherwise():
     # Few and small numbers without decimals are whole by chance.
     scaled = NTDCFE(lambda X: two_columns(sigmoid(9 * (X[:, 0] - 0.4))), 1, feature_range=(0, 1), max_rows=ROWS)
     assert scaled.explain(np.array([[0.0, 1.0]])).cf["X"][0, 0] % 1 != 0
+
+
+@pytest.mark.parametrize("ohe", [False, True])
+def test_categories_move_as_their_order_and_their_moves_allow(ohe):
+    columns = {"education": ["school", "bachelor", "master"], "status": ["single", "married", "divorced"]}
+
+    def codes(X):
+        return np.column_stack([X[:, :3].argmax(1), X[:, 3:].argmax(1)]) if ohe else X
+
+    recorder = Recorder(lambda X: (np.abs(codes(X)[:, 0] - 1) + (codes(X)[:, 1] == 2) > 0).astype(int))
+    row = np.array([[0, 1, 0, 1, 0, 0]] if ohe else [[1, 0]], float)
+    explainer = NTDCFE(
+        recorder,
+        feature_names=list(columns),
+        category_map={3 * i if ohe else i: names for i, names in enumerate(columns.values())},
+        ohe=ohe,
+        directions={"education": "rise"},
+        moves={"status": {"single": ["married"], "married": ["divorced"]}},
+        max_rows=200,
+    )
+    explanation = explainer.explain(row, Y_t=np.array([1]), num_samples=2)
+    seen = codes(recorder.seen)
+    assert (seen[:, 0] >= 1).all()
+    assert (seen[:, 1] < 2).all()
+    assert explanation.edits[0][0]["text"] == "raise 'education' from bachelor to master"
+    with pytest.raises(ntdcfe.InvalidInputError, match="moves"):
+        NTDCFE(recorder, feature_names=["age"], moves={"age": {"young": ["old"]}})

@@ -1,4 +1,4 @@
-"""The examples and the README's code run as a user would run them."""
+"""The examples run as a user would run them; the code of the documents does in tests/core/test_docs.py."""
 
 import re
 import subprocess
@@ -134,9 +134,14 @@ def test_sktime_pipeline(tmp_path):
 
 
 @pytest.mark.slow
-def test_code_in_the_readme(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+def test_sktime_forecast(tmp_path):
+    pytest.importorskip("sktime")
+    pytest.importorskip("matplotlib")
+    said = run("sktime_forecast.py", tmp_path).stdout
+    assert re.search(r"every step of the forecast \(2026-01-05 to 2026-02-23\) at most 300\. Now .*: 31\d", said)
+    assert "'price'" in said
+    assert "'ads'" not in said
+    then = [float(value) for value in re.search(r"forecast then: \[(.*)\]", said)[1].split(", ")]
+    assert max(then) <= 300
+    assert "the parameters of the forecaster stay" in said
+    assert (tmp_path / "sktime_forecast.png").exists()

@@ -1,11 +1,26 @@
-"""A term, a constraint, a move and a target of one's own: one class each, in the engine and in every adapter."""
+"""A term, a constraint, a move, a target and a kind of edit of one's own: one class each, in the engine and in every
+adapter.
+"""
 
+import dataclasses
+import json
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, Constraint, Features, Move, SearchSettings, Target, Term
+from ntdcfe import (
+    NTDCFE,
+    Constraint,
+    Counterfactual,
+    Features,
+    Kind,
+    Move,
+    SearchSettings,
+    Survival,
+    Target,
+    Term,
+)
 
 NAMES = ["a", "b", "c", "d"]
 WEIGHTS = np.array([2.0, 1.8, 0.5, 0.0])
@@ -75,6 +90,31 @@ class Between(Target):
         return f"{self.wanted} with a probability from {self.low:g} to {self.high:g}"
 
 
+class Tilt(Kind):
+    """Adds a value that grows from its negative at the start of the window to itself at the end."""
+
+    name = "tilt"
+    counted = 0
+
+    def apply(self, values, window, number):
+        Tilt.counted += len(values)
+        return values + number * self.share(window)
+
+    @staticmethod
+    def share(window):
+        n = window.sum(1, keepdims=True)
+        return 2 * (window.cumsum(1) - 1) / np.maximum(n - 1, 1) - (n > 1)
+
+    def neutral(self, window):
+        return np.zeros(len(window))
+
+    def number_for(self, change, window):
+        return change
+
+    def say(self, name, number, rises, when):
+        return f"tilt {name} by {number}{when}"
+
+
 class Model:
     """Probabilities of two classes, from the weighted means of the features; remembers every row."""
 
@@ -132,6 +172,12 @@ def by_dice(model, target, constraints, settings):
 
 
 def by_sktime(model, target, constraints, settings):
+    result = sktime_result(model, settings, target, constraints)
+    assert result.table["valid"].all()
+    return result.counterfactuals[0].T
+
+
+def sktime_result(model, settings, target=1, constraints=()):
     pytest.importorskip("sktime")
     from sktime.classification.base import BaseClassifier
 
@@ -150,9 +196,7 @@ def by_sktime(model, target, constraints, settings):
     features = Features.continuous(4, NAMES, bounds=BOUNDS)
     fitted = Classifier().fit(X, model.classes_)
     explainer = CounterfactualExplainer(fitted, features, constraints, settings=settings, random_state=0)
-    result = explainer.explain(X[:1], target)
-    assert result.table["valid"].all()
-    return result.counterfactuals[0].T
+    return explainer.explain(X[:1], target)
 
 
 EVERYWHERE = pytest.mark.parametrize("explain", [by_the_engine, by_alibi, by_dice, by_sktime])
@@ -208,6 +252,52 @@ def test_a_target_is_reached_by_the_model_s_own_answer(explain):
     assert 0.6 <= Model.silently(x[None])[0, 1] <= 0.7
 
 
+class Slope(Model):
+    """Probabilities of two classes from how much the first feature rises from the first step to the last."""
+
+    @staticmethod
+    def silently(X):
+        X = np.asarray(X, float)
+        p = 1 / (1 + np.exp(-3 * (X[:, -1, 0] - X[:, 0, 0] - 1.5)))
+        return np.column_stack([1 - p, p])
+
+
+@EVERYWHERE
+def test_a_kind_of_edit_takes_part_in_the_search(explain):
+    settings = SearchSettings(max_rows=2000, batch_rows=40, kinds=[Tilt], options=["simplest"])
+    Tilt.counted = 0
+    x = np.asarray(explain(Slope(), 1, (), settings), float)
+    assert Tilt.counted > 0
+    change = x - ORIGINAL
+    # A tilt, and nothing else.
+    np.testing.assert_allclose(change[:, 0], change[-1, 0] * np.array([-1, 0, 1]), atol=1e-9)
+    assert not change[:, 1:].any()
+    assert Slope.silently(x[None])[0, 1] > 0.5
+
+
+def test_a_kind_of_edit_is_said_saved_and_drawn(tmp_path):
+    from ntdcfe_plugins.letter import letter_of
+
+    features = Features.continuous(4, NAMES, bounds=BOUNDS)
+    settings = SearchSettings(max_rows=2000, kinds=["at_most", Tilt])
+    found = NTDCFE(Slope().predict_proba, features, settings=settings).explain(ORIGINAL, 1)
+    (edit,) = found.edits
+    assert edit.text.startswith(f"tilt 'a' by {edit.value:g} ")
+    again = Counterfactual.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again == found
+    assert again.sentences() == [edit.text]
+    again = dataclasses.replace(again, edits=tuple(e._replace(kind="of another program") for e in again.edits))
+    for one in (found, again):  # a kind that is not known is drawn and told by its sentence
+        assert edit.text in [text.get_text().replace("\n", " ") for text in titles(one.plot())]
+        assert letter_of(one)["decision"]["sentences"] == [edit.text]
+        two = dataclasses.replace(one, edits=(*one.edits, *one.edits))
+        assert len(two.plot().axes) == 1
+
+
+def titles(figure):
+    return [text for axis in figure.axes for text in (axis._left_title, axis.title)]
+
+
 @EVERYWHERE
 def test_all_of_them_together(explain):
     Halve.proposed = 0
@@ -217,6 +307,57 @@ def test_all_of_them_together(explain):
     assert not rule.bind(Features.continuous(4, NAMES)).broken(seen, ORIGINAL).any()
     assert Halve.proposed > 0
     assert 0.6 <= Model.silently(x[None])[0, 1] <= 0.9
+
+
+def stricter(X):
+    """A second model, of panels (n, K, D): class 1 where the mean of the first feature is above 1.2."""
+    return (np.asarray(X, float)[:, :, 0].mean(1) > 1.2).astype(int)
+
+
+def test_a_second_model_in_the_results_of_every_adapter():
+    """It takes what the model of the adapter takes, and each result says whether it agrees."""
+    dice_ml, _, _ = (pytest.importorskip(name) for name in ("dice_ml", "alibi", "sktime"))
+    from ntdcfe_plugins.alibi import NTDCFE as Alibi
+    from ntdcfe_plugins.dice import NTDCFE as Dice
+    from ntdcfe_plugins.dice import SeriesColumns
+
+    def settings(second):
+        return SearchSettings(max_rows=2000, batch_rows=40, survival=Survival(second_model=second))
+
+    explainer = Alibi(Model().predict_proba, 1, NAMES, feature_range=BOUNDS, settings=settings(stricter))
+    explanation = explainer.explain(ORIGINAL[None])
+    assert explanation.survival[0]["second_model"] is True
+    assert stricter(explanation.cf["X"]) == [1]
+
+    layout = SeriesColumns(len(ORIGINAL), NAMES)
+    data = dice_ml.Data(
+        features=layout.ranges(dict.fromkeys(NAMES, BOUNDS)), outcome_name="y", type_and_precision=layout.precisions(4)
+    )
+    wrapped = dice_ml.Model(model=Model(), backend="sklearn", func=layout)
+    explainer = Dice(data, wrapped, settings=settings(lambda frame: stricter(layout.to_series(frame))), series=layout)
+    (example,) = explainer.generate_counterfactuals(layout.to_frame(ORIGINAL), 2, desired_class=1).cf_examples_list
+    said = stricter(layout.to_series(example.final_cfs_df)) == 1
+    assert example.details_df["second_model"].tolist() == said.tolist()
+    assert [one.second_model for one in example.survival] == said.tolist()
+    assert said[0]
+
+    result = sktime_result(Model(), settings(lambda panel: stricter(panel.transpose(0, 2, 1))))
+    assert result.table["second_model"].tolist() == [True]
+    assert stricter(result.counterfactuals.transpose(0, 2, 1)) == [1]
+
+
+def test_a_second_model_in_the_letter_and_in_the_notebook():
+    from ntdcfe_plugins.letter import letter_html, letter_of
+    from ntdcfe_plugins.report import counterfactual_html
+
+    settings = SearchSettings(max_rows=2000, survival=Survival(second_model=stricter))
+    cf = NTDCFE(Model().predict_proba, Features.continuous(4, NAMES, bounds=BOUNDS), settings=settings)
+    cf = cf.explain(ORIGINAL, 1)
+    letter = {"title": "t", "date": "", "model": None, "command": None, **letter_of(cf)}
+    assert letter["decision"]["survival"]["second_model"] is True
+    for page in (letter_html(letter, "", "facts.json"), counterfactual_html(cf)):
+        assert "The second model says so, too." in page
+        assert "; of the second model, too" in page  # in the table of the options
 
 
 def test_the_comparison_asks_any_constraint():

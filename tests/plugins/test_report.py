@@ -11,8 +11,19 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, AtMost, Causal, Counterfactual, Features, PredictorError, SearchSettings, __version__
-from ntdcfe_plugins.letter import write_letter
+from ntdcfe import (
+    NTDCFE,
+    AtMost,
+    Causal,
+    Counterfactual,
+    Discrete,
+    Features,
+    PredictorError,
+    SearchSettings,
+    __version__,
+)
+from ntdcfe_plugins.letter import letter_html, letter_of, write_letter
+from ntdcfe_plugins.report import counterfactual_html
 
 QUICK = SearchSettings(max_rows=2000, batch_rows=50)
 EVIL = "<script>alert(1 & '2')</script>"
@@ -234,3 +245,13 @@ def test_letters_need_no_matplotlib(tmp_path):
         "assert 'still holds' in page and '<img' not in page\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+def test_fewer_counterfactuals_than_asked_for_are_told_alike_everywhere():
+    cf = NTDCFE(lambda X: (X[:, 0] > 1).astype(int), Features([Discrete(range(4)), Discrete(range(2))]))
+    cf = cf.explain(np.zeros(2), 1, n_counterfactuals=9)
+    told = "4 of 9 counterfactuals found that differ in what they change"
+    letter = {"title": "t", "date": "", "model": None, "command": None, **letter_of(cf)}
+    assert told in str(cf)
+    assert told in counterfactual_html(cf)
+    assert told in letter_html(letter, "", "facts.json")

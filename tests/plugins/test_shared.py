@@ -125,7 +125,8 @@ def test_an_adapter_imports_its_own_ecosystem_and_no_other_adapter(path):
         package, _, rest = module.partition(".")
         assert package not in set().union(*ECOSYSTEMS.values()) - ECOSYSTEMS.get(room, set()), module
         if package == "ntdcfe_plugins":
-            allowed = {room, "_shared"} | ({"report"} if room in ("compare", "letter.py") else set())
+            allowed = {room, "_shared"} | ({"report"} if room in ("app", "compare", "letter.py") else set())
+            allowed |= {"letter"} if room == "app" else set()
             assert rest.partition(".")[0] in allowed, module
 
 

@@ -17,7 +17,7 @@ from ntdcfe.errors import InvalidInputError, PredictorError
 from ntdcfe.model.budget import NO_LIMIT
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
-from ntdcfe.model.watch import Watch
+from ntdcfe.model.watch import Watch, best_proximity
 from ntdcfe.problem.prediction import Prediction
 
 
@@ -133,7 +133,7 @@ class Driver:
                 job.fail(cause)
         bar.update(sum(job.budget.rows for job in running) - before)
         if not bar.disable and len(running) == 1 and len(running[0].search.pool):
-            bar.set_postfix(best=f"{running[0].search.pool.best_proximity:.3g}", refresh=False)
+            bar.set_postfix(best=f"{best_proximity(running[0]):.3g}", refresh=False)
 
     def _ask(self, jobs: Sequence[Job]) -> list[Prediction | None]:
         """Predictions of what each job asks, in one call for all; None for a job on whose rows the model failed."""

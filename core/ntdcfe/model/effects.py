@@ -1,6 +1,7 @@
 """The effects of edits: after the last check, what each of the answer does, and how far one may go beyond it.
 
-One question about all of it: the answer with every subset of its edits, and with each edit taken further.
+One question about all of it: the answer with every subset of its edits, and it and the other options with each of their
+edits taken further.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.prediction import Prediction, outcome_of
+from ntdcfe.search.base import Found
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -29,27 +31,59 @@ FURTHER = (1.05, 1.1, 1.25, 1.5)
 
 
 def effects(job: Job) -> Talk:
-    """Leaves the contributions of the answer's edits in the job, and which of them do not hold further."""
-    answer = known(job)
-    if answer is None or answer.edits is None or job.trust.contradicted or job.status != "found":
+    """Leaves in the job the contributions of the answer's edits, and how far the edits of each option hold.
+
+    The answer comes first, then the other options as far as rows are left.
+    """
+    if job.trust.contradicted or job.status != "found":
         return
-    editor, lists = Editor(job.search.space), answer.edits
-    m = int(lists.n_edits[0])
-    if m == 0:
+    editor = Editor(job.search.space, job.search.problem.kinds)
+    answer, subsets, asked = known(job), list[tuple[int, ...]](), list[EditLists]()
+    lists = None if answer is None else _lists(job, editor, answer)
+    m = 0 if lists is None else int(lists.n_edits[0])
+    if lists is not None and m:
+        subsets = _subsets(m) if m <= MOST_EDITS else []
+        asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
+        if len(asked) > job.budget.rows_left:
+            return
+    ranges = {job.answers[0].tobytes(): m} if m else {}
+    for option in _options(job):
+        further = _further(editor, edits) if (edits := _lists(job, editor, option)) is not None else []
+        if option.state.tobytes() not in ranges and 0 < len(further) <= job.budget.rows_left - len(asked):
+            asked += further
+            ranges[option.state.tobytes()] = len(further) // len(FURTHER)
+    if not asked:
         return
-    subsets = _subsets(m) if m <= MOST_EDITS else []
-    asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
-    states = editor.states(EditLists.concatenate(asked))
-    if len(states) > job.budget.rows_left:
-        return
-    prediction = yield Question(states)
-    n = len(subsets)
-    if m <= MOST_EDITS:
-        job.contributions = _contributions(job, m, subsets, prediction[:n])
-    held = job.trust.reached(prediction[n:]).reshape(m, len(FURTHER))
-    # A range ends before the first of the steps that does not hold.
+    prediction = yield Question(editor.states(EditLists.concatenate(asked)))
+    if m and m <= MOST_EDITS:
+        job.contributions = _contributions(job, m, subsets, prediction[: len(subsets)])
+    held, start = job.trust.reached(prediction), len(subsets)
+    for state, n in ranges.items():
+        job.holds_to[state] = _range(held[start : start + n * len(FURTHER)].reshape(n, len(FURTHER)))
+        start += n * len(FURTHER)
+
+
+def _options(job: Job) -> list[Found]:
+    """The options that will be handed out: of each kind the best that held when it was asked again."""
+    sure = {state.tobytes() for state in (*job.answers, *job.others)}
+    found = [next((a for a in some if a.state.tobytes() in sure), None) for some in job.search.found.values()]
+    return [answer for answer in found if answer is not None]
+
+
+def _lists(job: Job, editor: Editor, answer: Found) -> EditLists | None:
+    """The edits of an answer; of a row of a table that was searched for cell by cell, one for each changed feature."""
+    if answer.edits is None and editor.space.n_steps == 1 and set(job.search.settings.options) != {"nearest"}:
+        return editor.from_states(answer.state[None])
+    return answer.edits
+
+
+def _range(held: NDArray[np.bool_]) -> tuple[float | None, ...]:
+    """To how many times its effect each edit holds, from whether it did at each step ``(m, steps)``.
+
+    A range ends before the first of the steps that does not hold; None where all do.
+    """
     steps = np.where(held.all(1), len(FURTHER), (~held).argmax(1))
-    job.holds_to = tuple(None if s == len(FURTHER) else (1.0, *FURTHER)[s] for s in steps.tolist())
+    return tuple(None if s == len(FURTHER) else (1.0, *FURTHER)[s] for s in steps.tolist())
 
 
 def _subsets(m: int) -> list[tuple[int, ...]]:

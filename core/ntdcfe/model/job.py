@@ -16,7 +16,8 @@ from ntdcfe.counterfactual import Status
 from ntdcfe.errors import PredictorError, raised_while_searching
 from ntdcfe.model.budget import Budget
 from ntdcfe.model.effects import effects
-from ntdcfe.model.last_check import conclude, in_order, last_check
+from ntdcfe.model.last_check import conclude, last_check, unasked_again
+from ntdcfe.model.noting import noting
 from ntdcfe.model.searching import NearMiss, searching
 from ntdcfe.model.threads import one_thread
 from ntdcfe.model.trust import Question, Talk, Trust, scored
@@ -49,8 +50,9 @@ class Job:
         The best first, asked again `confirmations` times if `confirmed`; `others` are further candidates, asked
         again once; `leading` are states of the last check that lead by some votes. `holds_alone` tells whether they
         held in a call of their own, None if they were not asked so.
-    contributions, holds_to : tuple
-        What each edit of the answer does, and to how many times its effect it holds; None where it holds further.
+    contributions, holds_to : tuple, dict
+        What each edit of the answer does; and by the bytes of an answer's state, to how many times its effect each
+        edit holds, None where it holds further.
     complete : bool
         False where time, a fault or an interrupt ended it before its own end.
     cause : Exception or None
@@ -72,7 +74,7 @@ class Job:
         self.leading: list[NDArray[Any]] = []
         self.near_miss: NearMiss | None = None
         self.contributions: tuple[Contribution, ...] = ()
-        self.holds_to: tuple[float | None, ...] = ()
+        self.holds_to: dict[bytes, tuple[float | None, ...]] = {}
         self.confirmed = False
         self.holds_alone: bool | None = None
         self.complete = True
@@ -99,22 +101,23 @@ class Job:
         if self.pending is None or len(prediction) == 0 or self.phase not in ("search", "check"):
             return
         states = self.pending.states[: len(prediction)]
-        reached = self.trust.reached(prediction)
-        changed = self.search.objective.sparsity(states) > 0
-        if self.phase == "check":
-            self.trust.contradicted |= bool((reached != changed).any())  # candidates are valid, the original is not
-        elif not self.trust.contradicted:
-            self.keep(states, reached & changed)
+        with noting(self):
+            reached = self.trust.reached(prediction)
+            changed = self.search.objective.sparsity(states) > 0
+            if self.phase == "check":
+                self.trust.contradicted |= bool((reached != changed).any())  # candidates are valid, the original is not
+            elif not self.trust.contradicted:
+                self.keep(states, reached & changed)
 
     def wind_up(self, status: Status) -> None:
         """End the search here; what was found is still asked again."""
         self._interrupt()
         if self.phase != "check":
             self.status = status
-        if self.present is None:
-            self._end()
-        else:
-            self._go(last_check(self))
+        if self.present is not None:
+            with noting(self):
+                return self._go(last_check(self))
+        self._end()
 
     @one_thread()
     def give_up(self) -> None:
@@ -124,10 +127,8 @@ class Job:
         """
         self._interrupt()
         trusted = self.trust.sure_of_some or not self.trust.contradicted
-        try:
-            conclude(self, in_order(self) if trusted else self.leading)
-        except Exception as cause:  # whether they are plausible is for the user's function to say
-            self.cause = self.cause or raised_while_searching(cause)
+        with noting(self):
+            conclude(self, unasked_again(self) if trusted else self.leading)
         self._end()
 
     def fail(self, cause: Exception) -> None:
@@ -140,11 +141,8 @@ class Job:
 
     def keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
         """Take those of the states ``(n, K, F)`` that reached the target into the pool, when the search is over."""
-        try:
-            with np.errstate(all="ignore"):
-                self.search.keep(states, Answer(reached, None))
-        except Exception as cause:  # whether they are plausible is for the user's function to say
-            self.cause = self.cause or raised_while_searching(cause)
+        with noting(self), np.errstate(all="ignore"):
+            self.search.keep(states, Answer(reached, None))
 
     def at_target(self, prediction: Prediction) -> None:
         """The original is as wanted already: nothing has to change."""

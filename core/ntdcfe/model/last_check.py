@@ -11,6 +11,7 @@ from ntdcfe.model.trust import Question, Talk
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search import options
 from ntdcfe.search.base import Found
+from ntdcfe.search.different import different
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -22,11 +23,24 @@ def in_order(job: Job) -> list[NDArray[Any]]:
     found = [answer.state for answer in options.in_order(search.found, search.settings.prefer)]
     states = list({state.tobytes(): state for state in [*found, *_asked(job)]}.values())
     if found and wanted > 1:
-        states = options.different_first(states, search.space.original)
+        states = [states[i] for i in different(search.problem, np.array(states), len(states))]
     plausible = search.problem.plausible
     if plausible is None or not states:
         return states
     return [state for state, usual in zip(states, plausible(np.array(states)), strict=True) if usual]
+
+
+def unasked_again(job: Job) -> list[NDArray[Any]]:
+    """The candidates that may be handed out where the model cannot be asked about them again.
+
+    They were valid when they were asked about as they are, or held often enough under noise.
+    """
+    search, survival = job.search, job.search.settings.survival
+    sure = {state.tobytes() for state in _asked(job)}
+    if survival is not None:
+        drawn = options.in_order(search.found, search.settings.prefer)
+        sure |= {answer.state.tobytes() for answer in drawn if options.holds(answer, survival)}
+    return [state for state in in_order(job) if state.tobytes() in sure]
 
 
 def _asked(job: Job) -> list[NDArray[Any]]:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.model.job import Job
 from ntdcfe.model.last_check import known
+from ntdcfe.model.noting import noting
+from ntdcfe.model.second import SecondModel
 from ntdcfe.model.threads import one_thread
 from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.option import Option
@@ -23,7 +25,11 @@ from ntdcfe.search.base import Found
 @one_thread()
 @np.errstate(all="ignore")
 def described(
-    problem: Problem, states: list[NDArray[Any]], original: NDArray[Any], answer: Found | None = None
+    problem: Problem,
+    states: list[NDArray[Any]],
+    original: NDArray[Any],
+    answer: Found | None = None,
+    failures: list[Exception] | None = None,
 ) -> dict[str, Any]:
     """The fields of a counterfactual that follow from its states ``(K, F)``, the answer first.
 
@@ -35,6 +41,8 @@ def described(
         The series as the user gave it, whose shape the arrays have.
     answer : Found, optional
         What the search knows of the first state: its edits, and its draws under noise.
+    failures : list, optional
+        Takes what the user's own proximity raised, which then is NaN.
     """
     if not states:
         nothing = dict.fromkeys(("proximity", "proximity_in_units", "largest_change"), np.nan)
@@ -43,11 +51,12 @@ def described(
         }  # fmt: skip
     space, objective, best = problem.space, problem.objective, states[0]
     units = np.where(space.discrete, np.inf, space.units)
+    proximity, in_units = _far(problem, best, failures)
     return {
         "x": as_given(problem, best, original),
-        "proximity": float(objective.proximity(best[None])[0]),
+        "proximity": proximity,
         "sparsity": int(objective.sparsity(best[None])[0]),
-        "proximity_in_units": float(objective.parts(best[None])["distance"][0]),
+        "proximity_in_units": in_units,
         "largest_change": float((np.abs(best - space.original) / units).max()),
         "edits": _edits(problem, best, answer),
         "survival": None,
@@ -56,22 +65,44 @@ def described(
     }
 
 
+def _far(problem: Problem, state: NDArray[Any], failures: list[Exception] | None) -> tuple[float, float]:
+    """The proximity of a state ``(K, F)`` in the features' own scales, and in units."""
+    try:
+        parts = problem.objective.parts(state[None])
+        return float(problem.objective.proximity(state[None])[0]), float(parts["distance"][0])
+    except Exception as cause:
+        if failures is None:
+            raise
+        failures.append(cause)
+        return np.nan, np.nan
+
+
 def _edits(problem: Problem, state: NDArray[Any], answer: Found | None) -> tuple[Edit, ...]:
     """The edits that lead to a state: as the search found them; in a row of a table, one for each changed feature."""
     changed = bool((state != problem.space.original).any())
     lists = None if answer is None else answer.edits
     if not changed or (lists is None and problem.space.n_steps > 1):
         return ()
-    editor = Editor(problem.space)
+    editor = Editor(problem.space, problem.kinds)
     return edits_in_words(editor, editor.from_states(state[None]) if lists is None else lists, state)
 
 
 def _survived(job: Job, answer: Found) -> Survived | None:
-    survival = job.search.settings.survival
-    return None if survival is None else Survived.of(answer.held, answer.draws, survival.noise)
+    survival, second = job.search.settings.survival, job.search.second
+    if survival is None:
+        return None
+    rows = second.rows if isinstance(second, SecondModel) else 0
+    held = Survived.of(answer.held, answer.draws, survival.noise)
+    return held._replace(second_model=answer.agreed, second_rows=rows)
 
 
-def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
+def _within(job: Job, answer: Found, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """The edits of an answer with how far they hold, where the model was asked."""
+    holds_to = job.holds_to.get(answer.state.tobytes(), ())
+    return tuple(map(limited, edits, holds_to)) if len(holds_to) == len(edits) else edits
+
+
+def _options(job: Job, original: NDArray[Any], failures: list[Exception]) -> dict[str, Option]:
     """Of each kind of answer, the best that held when it was asked again."""
     problem = job.search.problem
     sure = {state.tobytes() for state in (*job.answers, *job.others)}
@@ -79,7 +110,8 @@ def _options(job: Job, original: NDArray[Any]) -> dict[str, Option]:
     for kind, answers in job.search.found.items():
         answer = next((a for a in answers if a.state.tobytes() in sure), None)
         if answer is not None:
-            fields = described(problem, [answer.state], original, answer)
+            fields = described(problem, [answer.state], original, answer, failures)
+            fields["edits"] = _within(job, answer, fields["edits"])
             options[kind] = Option(
                 x=fields["x"],
                 edits=fields["edits"],
@@ -102,10 +134,14 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     search, budget, problem = job.search, job.budget, job.search.problem
     miss = None if job.answers else job.near_miss
     answer = known(job)
-    fields = described(problem, [*job.answers, *job.others], original, answer)
-    if len(job.holds_to) == len(fields["edits"]):
-        fields["edits"] = tuple(limited(e, f) for e, f in zip(fields["edits"], job.holds_to, strict=True))
+    failures: list[Exception] = []
+    fields = described(problem, [*job.answers, *job.others], original, answer, failures)
+    options = _options(job, original, failures)
+    for cause in failures:
+        with noting(job):
+            raise cause
     if answer is not None:
+        fields["edits"] = _within(job, answer, fields["edits"])
         fields["survival"] = _survived(job, answer)
     return Counterfactual(
         status=job.status,
@@ -115,7 +151,7 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         target=str(job.trust.target),
         widened=problem.space.limits.widened,
         near_miss=None if miss is None else as_given(problem, miss.state, original),
-        options=_options(job, original),
+        options=options,
         contributions=job.contributions if len(job.contributions) == len(fields["edits"]) else (),
         near_miss_prediction=None if miss is None else outcome_of(miss.prediction),
         rows=budget.rows,
@@ -132,5 +168,6 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         complete=job.complete,
         history=tuple(search.history),
         features=problem.features,
+        wanted=search.settings.n_counterfactuals,
         **fields,
     )

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError, PredictorError
+from ntdcfe.errors import PredictorError
 from ntdcfe.model.budget import Budget
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.problem.target import Target
+from ntdcfe.problem.users import called, numbers, verdicts
 
 if TYPE_CHECKING:
     from ntdcfe.settings import SearchSettings
@@ -157,9 +158,8 @@ class Trust:
 
     def reached(self, prediction: Prediction) -> NDArray[np.bool_]:
         """Which of n predictions are as wanted ``(n,)``; copies in and out, for the target may be the user's own."""
-        reached = np.array(self.target.reached(prediction.copy()), dtype=bool)
-        if reached.shape != (len(prediction),):
-            raise InvalidInputError(f"reached must give one verdict a row, {(len(prediction),)}, got {reached.shape}.")
+        told = called("target.reached", self.target.reached, prediction.copy())
+        reached = verdicts("target.reached", len(prediction), told, unknown=False)
         return reached if prediction.unscored is None else reached & ~prediction.unscored
 
     def score(self, prediction: Prediction) -> NDArray[np.float64] | None:
@@ -167,10 +167,13 @@ class Trust:
 
         A row without a score is as far as the furthest of the others.
         """
-        told = self.target.score(prediction.copy())
-        if told is None or prediction.unscored is None:
-            return None if told is None else np.array(told, dtype=float)
-        score, known = np.array(told, dtype=float), ~prediction.unscored
+        told = called("target.score", self.target.score, prediction.copy())
+        if told is None:
+            return None
+        score = numbers("target.score", "one number a row", (len(prediction),), told).astype(float)
+        if prediction.unscored is None:
+            return score
+        known = ~prediction.unscored
         return np.where(known, score, score[known].min() if known.any() else 0.0)
 
     def majority(self, prediction: Prediction) -> Generator[Question, Prediction, Prediction]:

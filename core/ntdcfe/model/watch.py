@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ntdcfe.errors import in_words
+from ntdcfe.errors import InvalidInputError, in_words
 
 if TYPE_CHECKING:
     from ntdcfe.model.job import Job
@@ -48,6 +48,14 @@ class Progress(NamedTuple):
     seconds_left: float
 
 
+def best_proximity(job: Job) -> float:
+    """Proximity of the best so far, infinite while there is none; NaN where the user's own cannot tell."""
+    try:
+        return job.search.pool.best_proximity
+    except InvalidInputError:
+        return np.nan
+
+
 class Watch:
     """Tells a function of the user's, and the log, how far a run is.
 
@@ -82,7 +90,7 @@ class Watch:
         if self.tell is None and not log.isEnabledFor(logging.DEBUG):
             return
         rows, limit = sum(job.budget.rows for job in jobs), jobs[0].search.settings.max_rows if jobs else None
-        best = jobs[0].search.pool.best_proximity if len(jobs) == 1 else np.nan
+        best = best_proximity(jobs[0]) if len(jobs) == 1 else np.nan
         log.debug("%d rows for %d instances, best %.4g", rows, len(jobs), best)
         self._told(rows, None if limit is None else limit * len(jobs), best)
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
-from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot
+from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot, Ordered
 from ntdcfe.problem.features import Features
 
-_KINDS: dict[str, type[Feature]] = {kind.__name__: kind for kind in (Continuous, Discrete, Category, OneHot)}
+_KINDS: dict[str, type[Feature]] = {kind.__name__: kind for kind in (Continuous, Discrete, Category, Ordered, OneHot)}
 
 
 def plain(value: Any) -> Any:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ntdcfe.errors import InvalidInputError, in_words
 from ntdcfe.problem.feature import OneHot
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.users import called
 
 
 class Constraint(ABC):
@@ -217,7 +218,7 @@ def bound(constraints: Iterable[Any], features: Features) -> tuple[list[Constrai
     for given in constraints:
         if not isinstance(given, Constraint):
             raise InvalidInputError(f"constraints must be Causal, AtMost or another Constraint, got {given!r}.")
-        constraint = given.bind(features)
+        constraint = called(f"{type(given).__name__}.bind", given.bind, features)
         for effect in constraint.affects():
             if effect in computing:
                 raise InvalidInputError(f"two causal rules for {features.names[effect]!r}: give one of all its causes.")

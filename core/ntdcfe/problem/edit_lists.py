@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.kinds import EFFORT
-
 # The kind of an empty place.
 NONE = -1
-# What an edit counts more if it is of twice as many features (rule of thumb).
-MORE_FOR_TWICE = 0.5
 _COLUMNS = ("kind", "feature", "width", "first", "last")
 
 
@@ -67,7 +63,7 @@ class EditLists:
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """Positions in :data:`~ntdcfe.problem.kinds.KINDS`, -1 where a place is empty."""
+        """Places among :class:`~ntdcfe.problem.kinds_used.Kinds`, -1 where a place is empty."""
         return self.codes[0]
 
     @property
@@ -97,11 +93,6 @@ class EditLists:
     def n_edits(self) -> NDArray[np.int64]:
         """How many edits each list has ``(n,)``."""
         return (self.kind != NONE).sum(1)
-
-    @property
-    def effort(self) -> NDArray[np.float64]:
-        """How many edits each list counts as ``(n,)``: one of several features is more than one edit."""
-        return (EFFORT[self.kind] * (1 + MORE_FOR_TWICE * np.log2(self.width))).sum(1)
 
     def widened(self, m: int) -> EditLists:
         """The same with at least m places."""

@@ -13,22 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.problem.kinds import KINDS, PLACE, Window
+from ntdcfe.problem.kinds import BUILT_IN, PLACE, Window
+from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.space import Space
 
 # A number is rounded to steps of at most this share of its feature's unit: what a person would write (rule of thumb).
 SHARE_OF_UNIT = 0.02
 # Ratios are whole percents.
 DECIMALS_OF_RATIOS = 2
+# What an edit counts more if it is of twice as many features (rule of thumb).
+MORE_FOR_TWICE = 0.5
 
 
 class Edit(NamedTuple):
     """One named change of a counterfactual.
 
     `feature` is its name; the window runs from `first_step` to `last_step`, both included; `kind` says what is done
-    there ("shift", "at_least", "at_most", "level", "swing", "ramp", "set"), `value` by how much, and `text` is the
-    sentence. An edit of several neighbouring features runs from `feature` to `last_feature`.
+    there ("shift", "at_least", "at_most", "level", "swing", "ramp", "set", or the name of a kind of the user's own),
+    `value` by how much, and `text` is the sentence. An edit of several neighbouring features runs from `feature` to
+    `last_feature`.
     """
 
     feature: str
@@ -49,10 +54,13 @@ class Editor:
     Parameters
     ----------
     space : Space
+    kinds : Kinds, optional
+        Of edits; the built-in ones if not given.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, kinds: Kinds | None = None) -> None:
         self.space = space
+        self.kinds = Kinds() if kinds is None else kinds
         self.units = space.units
         self._values = np.ascontiguousarray(space.original.T)
         self.features = np.flatnonzero(space.movable.any(0))
@@ -73,14 +81,24 @@ class Editor:
         """The series after each list ``(n, K, F)``, edits one after the other, each within the limits."""
         states = np.repeat(self.space.original[None], len(lists.kind), axis=0)
         for place in range(lists.kind.shape[1]):
-            rows = np.flatnonzero(lists.kind[:, place] != NONE)
+            kind, width = lists.kind[:, place], lists.width[:, place]
+            rows = np.flatnonzero((kind != NONE) & (width == 1))
             edit = lists.take((rows, place))
-            # An edit of several features is one of each of them.
-            of = np.repeat(np.arange(len(rows)), edit.width)
-            offset = np.arange(len(of)) - np.repeat(np.cumsum(edit.width) - edit.width, edit.width)
-            each = edit.take(of).replaced(feature=edit.feature[of] + offset)
-            states[rows[of], :, each.feature] = self.apply(each, states[rows[of], :, each.feature])[0]
+            states[rows, :, edit.feature] = self.apply(edit, states[rows, :, edit.feature])[0]
+            for row in np.flatnonzero((kind != NONE) & (width > 1)):
+                self._apply_to_many(lists.take((row, place)), states[row])
         return states
+
+    def _apply_to_many(self, edit: EditLists, state: NDArray[Any]) -> None:
+        """Write into a state ``(K, F)`` what one edit of several features makes of them."""
+        at = slice(edit.first, edit.last + 1), slice(edit.feature, edit.feature + edit.width)
+        values = state[at]
+        after = self.kinds.all[int(edit.kind)].apply(values.T, np.ones(values.T.shape, bool), edit.number).T
+        state[at] = np.where(after == values, values, np.clip(after, self.low[at], self.high[at]))
+
+    def effort(self, lists: EditLists) -> NDArray[np.float64]:
+        """How many edits each list counts as ``(n,)``: one of several features is more than one edit."""
+        return np.asarray((self.kinds.effort[lists.kind] * (1 + MORE_FOR_TWICE * np.log2(lists.width))).sum(1))
 
     def capped(self, lists: EditLists) -> NDArray[np.bool_]:
         """Which lists have an edit of several features that a limit stops somewhere ``(n,)``: it cannot be said."""
@@ -90,7 +108,7 @@ class Editor:
             edit = lists.take((rows, place))
             low, high = self._reach_of(edit)
             away = self.changed_by(edit)
-            out[rows] = (away > high) | (away < low) | ~self._scaled[edit.kind]
+            out[rows] = (away > high) | (away < low) | ~self.kinds.scaled[edit.kind]
         return out
 
     def _reach_of(self, edit: EditLists) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -104,10 +122,22 @@ class Editor:
         inside, after = self._inside(edit), values.copy()
         for which in np.unique(edit.kind):
             rows = edit.kind == which
-            after[rows] = KINDS[which].apply(values[rows], inside[rows], edit.number[rows, None])
+            after[rows] = self._done(which, values[rows], inside[rows], edit.number[rows, None])
         after = np.where(inside, after, values)
         low, high = self.low[:, edit.feature].T, self.high[:, edit.feature].T
         return np.where(after == values, values, np.clip(after, low, high)), after
+
+    def _done(
+        self, which: int, values: NDArray[Any], inside: NDArray[np.bool_], number: NDArray[Any]
+    ) -> NDArray[Any]:
+        """What a kind does to values ``(n, K)``; what a kind of the user's makes no number of stays as it was."""
+        if which < len(BUILT_IN):
+            return self.kinds.all[which].apply(values, inside, number)
+        done = np.asarray(self.kinds.all[which].apply(values.copy(), inside, number))
+        if done.shape != values.shape:
+            name = type(self.kinds.all[which]).__name__
+            raise InvalidInputError(f"{name}.apply must return values {values.shape}, got {done.shape}.")
+        return np.where(np.isfinite(done), done, values)
 
     def _inside(self, edit: EditLists) -> NDArray[np.bool_]:
         """Which steps are in the window of single edits ``(n, K)``."""
@@ -130,7 +160,7 @@ class Editor:
 
     def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
         """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
-        away, ratios = edit.number - self.neutral(edit), np.flatnonzero(~self._scaled[edit.kind])
+        away, ratios = edit.number - self.neutral(edit), np.flatnonzero(~self.kinds.scaled[edit.kind])
         if len(ratios):
             window = self.window(edit.take(ratios))
             away[ratios] *= window.high - window.low
@@ -138,21 +168,19 @@ class Editor:
 
     def of_kind(self, edit: EditLists, kind: NDArray[np.int64], change: NDArray[np.float64]) -> EditLists:
         """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
-        rises = change > 0
-        kind = np.where(rises & (kind == PLACE["at_most"]), PLACE["at_least"], kind)
-        kind = np.where(~rises & (kind == PLACE["at_least"]), PLACE["at_most"], kind)
+        kind = self.kinds.fitting(kind, change)
         number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), edit, change)
         return edit.replaced(kind=kind, number=number)
 
     def rounded(self, lists: EditLists) -> EditLists:
         """The same with numbers that a person would write."""
         number = lists.number.copy()
-        decimals = np.where(self._scaled[lists.kind], self.decimals[lists.feature], DECIMALS_OF_RATIOS)
+        decimals = np.where(self.kinds.scaled[lists.kind], self.decimals[lists.feature], DECIMALS_OF_RATIOS)
         for d in np.unique(decimals):
             number = np.where(decimals == d, np.round(number, int(d)) + 0.0, number)
         # A level beyond a limit is the limit.
         low, high = self.low.min(0)[lists.feature], self.high.max(0)[lists.feature]
-        number = np.where(self._is_level[lists.kind], np.clip(number, low, high), number)
+        number = np.where(self.kinds.is_value[lists.kind], np.clip(number, low, high), number)
         return lists.replaced(number=np.where(self.space.discrete[lists.feature], lists.number, number))
 
     def from_states(self, states: NDArray[Any]) -> EditLists:
@@ -184,18 +212,12 @@ class Editor:
                 else:
                     edit.kind[rows, 0] = PLACE["shift"]
                     edit.number[:, 0] = sign * size.max(1)
+                    if not self.kinds.used[PLACE["shift"]]:
+                        shift = edit.take((slice(None), 0))
+                        other = self.of_kind(shift, shift.kind, shift.number)
+                        edit = EditLists.where(rows, other, shift).take((slice(None), None))
                 parts.append(edit)
         return EditLists.side_by_side(parts).packed()
-
-    @property
-    def _is_level(self) -> NDArray[np.bool_]:
-        """Of each kind, and of none, whether its number is a value of the feature."""
-        return np.array([*(kind.name in ("level", "at_least", "at_most") for kind in KINDS), False])
-
-    @property
-    def _scaled(self) -> NDArray[np.bool_]:
-        """Of each kind, and of none, whether its number is in the feature's scale."""
-        return np.array([*(kind.scaled for kind in KINDS), True])
 
     def _by_kind(self, kinds: NDArray[np.int64], number: Any, edit: EditLists, *columns: Any) -> NDArray[np.float64]:
         """What `number` of each kind gives for the windows of single edits, columns ``(n,)``, of these kinds."""
@@ -203,8 +225,9 @@ class Editor:
         for which in np.unique(kinds):
             if which != NONE:
                 rows = np.flatnonzero(kinds == which)
-                out[rows] = number(KINDS[which], self.window(edit.take(rows)), *(column[rows] for column in columns))
-        return out
+                window, some = self.window(edit.take(rows)), (column[rows] for column in columns)
+                out[rows] = number(self.kinds.all[which], window, *some)
+        return out if self.kinds.usual else np.where(np.isfinite(out), out, 0.0)
 
 
 def _written(limits: NDArray[Any], decimals: NDArray[np.int64], towards: Any) -> NDArray[Any]:

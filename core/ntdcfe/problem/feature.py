@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.reprs import typed_back
@@ -14,6 +14,7 @@ from ntdcfe.problem.reprs import typed_back
 Role = Literal["actionable", "non_actionable", "immutable"]
 Direction = Literal["rise", "fall"]
 Bounds = tuple[float | None, float | None]
+Moves = Mapping[str, Iterable[str]] | Iterable[tuple[str, Iterable[str]]]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,6 +58,16 @@ class Feature:
     def choices(self) -> tuple[float, ...] | None:
         """The values it may take, None if it is continuous."""
         return None
+
+    @property
+    def allowed(self) -> dict[float, tuple[float, ...]] | None:
+        """From each of its values to those that it may become; None if each may become every other one."""
+        return None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its values are names in an order, which rise and fall."""
+        return False
 
     def describe(self, value: float) -> str:
         """A value of this feature as a person would read it."""
@@ -151,11 +162,19 @@ class Category(Feature):
         The positions that it may take; all if not given.
     direction : {"rise", "fall"}, optional
         The one way in which the position may change, where the names are in an order.
+    moves : mapping of str to sequence of str, optional
+        From a name to those that it may become; a name without an entry stays as it is. Every name may become every
+        other one if not given. What counts is the value in the series that is explained, at each step.
+
+    Examples
+    --------
+    >>> home = Category(["rents", "owns", "lives with parents"], moves={"lives with parents": ["rents", "owns"]})
     """
 
     labels: Sequence[str] = ()
     values: Sequence[float] | None = None
     direction: Direction | None = None
+    moves: Moves | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,6 +187,17 @@ class Category(Feature):
             )
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "values", None if positions == tuple(map(float, range(len(labels)))) else positions)
+        object.__setattr__(self, "moves", _checked(self, self.moves, labels))
+
+    @property
+    def allowed(self) -> dict[float, tuple[float, ...]] | None:
+        """From each position to those that it may become; None if each may become every other one."""
+        return _positions(self.moves, self.labels)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the names are in an order: those that have a direction are."""
+        return self.direction is not None
 
     @property
     def choices(self) -> tuple[float, ...]:
@@ -180,6 +210,23 @@ class Category(Feature):
 
 
 @dataclass(frozen=True, repr=False)
+class Ordered(Category):
+    """Names in an order, from the lowest to the highest, in a single column: schooling, a rating, a class of service.
+
+    As :class:`Category`, but its values rise and fall, and sentences say so.
+
+    Examples
+    --------
+    >>> schooling = Ordered(["school", "bachelor", "master"], direction="rise", name="schooling")
+    """
+
+    @property
+    def ordered(self) -> bool:
+        """They always are."""
+        return True
+
+
+@dataclass(frozen=True, repr=False)
 class OneHot(Feature):
     """One choice spread over several adjacent columns, exactly one of which is 1.
 
@@ -187,9 +234,20 @@ class OneHot(Feature):
     ----------
     categories : sequence of str, or int
         The names of the columns in their order, or how many there are.
+    direction : {"rise", "fall"}, optional
+        The one way in which the choice may change, where the columns are in an order.
+    moves : mapping of str to sequence of str, optional
+        From a category to those that it may become; a category without an entry stays as it is. Every category may
+        become every other one if not given. What counts is the value in the series that is explained, at each step.
+
+    Examples
+    --------
+    >>> status = OneHot(["single", "married", "divorced"], moves={"single": ["married"], "married": ["divorced"]})
     """
 
     categories: Sequence[str] | int = ()
+    direction: Direction | None = None
+    moves: Moves | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,6 +256,18 @@ class OneHot(Feature):
         if len(names) < 2:
             raise InvalidInputError(f"{self}: a one-hot group needs at least two categories, got {self.categories!r}.")
         object.__setattr__(self, "categories", names)
+        object.__setattr__(self, "moves", _checked(self, self.moves, names))
+
+    @property
+    def allowed(self) -> dict[float, tuple[float, ...]] | None:
+        """From each position to those that it may become; None if each may become every other one."""
+        assert not isinstance(self.categories, int)
+        return _positions(self.moves, self.categories)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the columns are in an order: those that have a direction are."""
+        return self.direction is not None
 
     @property
     def n_columns(self) -> int:
@@ -214,3 +284,30 @@ class OneHot(Feature):
         """The name of the category."""
         assert not isinstance(self.categories, int)
         return self.categories[int(value)]
+
+
+def _checked(feature: Feature, moves: Any, names: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    """Moves as pairs of a name and those that it may become; raises where they are not among the `names`."""
+    if moves is None:
+        return None
+    try:
+        pairs = dict(moves)
+        if any(isinstance(others, str) for others in pairs.values()):
+            raise TypeError
+        listed = {str(name): tuple(map(str, others)) for name, others in pairs.items()}
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"{feature}: moves must be a dict from a category to a list of categories, got {moves!r}."
+        ) from None
+    if unknown := {name for one, others in listed.items() for name in (one, *others)} - set(names):
+        raise InvalidInputError(f"{feature}: moves names {sorted(unknown)}, the categories are {list(names)}.")
+    return tuple(listed.items())
+
+
+def _positions(moves: Any, names: Sequence[str]) -> dict[float, tuple[float, ...]] | None:
+    """Checked moves as positions among the names, each name with an entry."""
+    if moves is None:
+        return None
+    place = {name: float(i) for i, name in enumerate(names)}
+    to = dict(moves)
+    return {place[name]: tuple(place[other] for other in to.get(name, ())) for name in place}

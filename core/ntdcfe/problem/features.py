@@ -53,7 +53,8 @@ class Features:
         features = tuple(self.features)
         if not features or not all(isinstance(f, Feature) for f in features):
             raise InvalidInputError(
-                f"features must be a non-empty list of Continuous, Discrete, Category or OneHot, got {self.features!r}."
+                f"features must be a non-empty list of Continuous, Discrete, Category, Ordered or OneHot, "
+                f"got {self.features!r}."
             )
         names = tuple(f.name or f"feature {i}" for i, f in enumerate(features))
         if len(set(names)) < len(names):

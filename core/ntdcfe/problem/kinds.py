@@ -1,6 +1,7 @@
 """The kinds of edits: what each does to a window of a series, and how it is said.
 
-A kind of your own is one class; :data:`KINDS` lists those that take part.
+A kind of your own is one class, a subclass of :class:`Kind`, and takes part by
+``SearchSettings(kinds=[*KINDS, Mine])``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,30 @@ class Window:
 
 
 class Kind(ABC):
-    """One way to change a feature within a window of steps, by one number."""
+    """One way to change a feature within a window of steps, by one number.
+
+    A kind of your own says what it does, by which number it does nothing, and how it reads; it takes part in the
+    search, in sentences, saved results, pictures and adapters.
+
+    Examples
+    --------
+    >>> class Scale(Kind):
+    ...     name, scaled = "scale", False
+    ...
+    ...     def apply(self, values, window, number):
+    ...         return values * number
+    ...
+    ...     def neutral(self, window):
+    ...         return np.ones(len(window))
+    ...
+    ...     def number_for(self, change, window):
+    ...         return 1 + change / np.maximum(np.abs(window.mean), 1e-9)
+    ...
+    ...     def say(self, name, number, rises, when):
+    ...         return f"take {number}% of {name}{when}"
+    >>> from ntdcfe import KINDS, SearchSettings
+    >>> settings = SearchSettings(kinds=[*KINDS, Scale])
+    """
 
     #: What it is called in an :class:`~ntdcfe.problem.edits.Edit`.
     name: ClassVar[str]
@@ -57,6 +81,10 @@ class Kind(ABC):
     discrete: ClassVar[bool] = False
     #: Whether its number is in the feature's own scale, not a ratio.
     scaled: ClassVar[bool] = True
+    #: Whether its number is a value that the feature may take, and so within its limits.
+    is_value: ClassVar[bool] = False
+    #: Whether what it does to a step depends on the other steps of the window.
+    of_window: ClassVar[bool] = True
     #: Whether it needs more than one step to be of use.
     needs_steps: ClassVar[bool] = True
 
@@ -76,6 +104,10 @@ class Kind(ABC):
     def say(self, name: str, number: str, rises: bool, when: str) -> str:
         """The edit as a sentence; `number` is its size in words, `rises` whether its number is positive."""
 
+    def shown(self, number: float) -> float:
+        """What stands for its number in the sentence: a ratio in percent."""
+        return number if self.scaled else round(100 * number)
+
     def fits(self, change: Array) -> NDArray[np.bool_]:
         """Whether it can change a window in that direction ``(n,)``."""
         return np.ones(len(change), bool)
@@ -86,6 +118,7 @@ class Shift(Kind):
 
     name = "shift"
     chance = 0.3
+    of_window = False
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus the number."""
@@ -103,12 +136,18 @@ class Shift(Kind):
         """Raise or lower by."""
         return f"{'raise' if rises else 'lower'} {name} by {number}{when}"
 
+    def shown(self, number: float) -> float:
+        """Its size: the verb has the direction."""
+        return abs(number)
+
 
 class AtLeast(Kind):
     """Raises what is below a level to it."""
 
     name = "at_least"
     chance = 0.2
+    is_value = True
+    of_window = False
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values, or the level where they are below it."""
@@ -136,6 +175,8 @@ class AtMost(Kind):
 
     name = "at_most"
     chance = 0.2
+    is_value = True
+    of_window = False
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values, or the level where they are above it."""
@@ -163,6 +204,8 @@ class Level(Kind):
 
     name = "level"
     chance = 0.12
+    is_value = True
+    of_window = False
     needs_steps = False
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
@@ -235,6 +278,10 @@ class Ramp(Kind):
         """Let it rise or fall by."""
         return f"let {name} {'rise' if rises else 'fall'} by {number}{when}"
 
+    def shown(self, number: float) -> float:
+        """Its size: the verb has the direction."""
+        return abs(number)
+
 
 class Set(Level):
     """Sets a feature with listed values, which have no weaker form; the space takes the nearest that is listed."""
@@ -248,7 +295,7 @@ class Set(Level):
         return f"set {name} to {number}{when}"
 
 
-KINDS: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Set())
-# Of each kind, and last of an empty place.
-EFFORT = np.array([*(kind.effort for kind in KINDS), 0.0])
-PLACE = {kind.name: i for i, kind in enumerate(KINDS)}
+BUILT_IN: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Set())
+PLACE = {kind.name: i for i, kind in enumerate(BUILT_IN)}
+#: The names of the built-in kinds.
+KINDS: tuple[str, ...] = tuple(PLACE)

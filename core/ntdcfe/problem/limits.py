@@ -1,4 +1,4 @@
-"""How far each cell may go: bounds, reach and direction, and the grid of those that have a precision."""
+"""How far each cell may go: bounds, reach, direction and moves, and the grid of those that have a precision."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class Limits:
         self.widened = 1.0
         self.discrete = features.discrete
         self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
+        self.forbidden = _forbidden(original, features)
         self.precisions = {i: p for i, p in enumerate(features.precisions) if p is not None}
         self._bounds = _bounds(features, original.dtype)
         self.low, self.high = self._limits()
@@ -73,7 +74,8 @@ class Limits:
         for i, choices in enumerate(self.choices):
             if choices is not None:
                 low, high, now = (a[:, i, None] for a in (self.low, self.high, self.original))
-                cells[:, i] &= ((choices != now) & (choices >= low) & (choices <= high)).any(-1)
+                others = (choices != now) & (choices >= low) & (choices <= high)
+                cells[:, i] &= (others & ~self.forbidden[i] if i in self.forbidden else others).any(-1)
         return cells
 
     def values(self, feature: int) -> NDArray[Any] | None:
@@ -99,10 +101,26 @@ class Limits:
         for i in np.flatnonzero(self.discrete):
             choices = self.choices[i]
             assert choices is not None
-            nearest = choices[np.abs(x[..., i, None] - choices).argmin(-1)]
+            place = np.abs(x[..., i, None] - choices).argmin(-1)
+            nearest = choices[place]
             allowed = (nearest >= self.low[:, i]) & (nearest <= self.high[:, i])
+            if i in self.forbidden:
+                allowed &= ~self.forbidden[i][np.arange(len(self.original)), place]
             inside[..., i] = np.where(allowed, nearest, self.original[:, i])
         return inside
+
+
+def _forbidden(original: NDArray[Any], features: Features) -> dict[int, NDArray[np.bool_]]:
+    """Of the features whose moves are limited, by position: which of their choices each step may not take ``(K, c)``.
+
+    The value that a cell has is not forbidden.
+    """
+    forbidden = {}
+    for i, feature in enumerate(features):
+        if (allowed := feature.allowed) is not None and feature.choices is not None:
+            free = [(now, *allowed.get(now, ())) for now in original[:, i].tolist()]
+            forbidden[i] = ~np.array([np.isin(feature.choices, some) for some in free])
+    return forbidden
 
 
 def _bounds(features: Features, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -18,14 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.users import called, costs
 
 # What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
 LEAST_ROUGHNESS = 1.0
 # How many times as rough as before a feature may be at no cost, and the roughness in units that is free in any case:
 # that of a step of a third of a unit (rules of thumb).
 FREE_ROUGHNESS, FREE_STEP = 1.25, 0.65
+# Values that are looked at in one go: more than fit into the processor's cache take longer.
+VALUES_AT_ONCE = 50_000
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
@@ -143,7 +145,12 @@ class Objective:
             # Few features of each state are changed: only those are looked at.
             rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
             units = self._feature_units[features]
-            before, after = _roughness(self.original.T)[features] / units, _roughness(x[rows, :, features]) / units
+            before, after = _roughness(self.original.T)[features] / units, np.empty(len(rows))
+            at_once = max(1, VALUES_AT_ONCE // len(self.original))
+            for start in range(0, len(rows), at_once):
+                part = slice(start, start + at_once)
+                after[part] = _roughness(x[rows[part], :, features[part]])
+            after /= units
             after = np.maximum(after - FREE_STEP, before)
             ratio = (after + LEAST_ROUGHNESS) / (before + LEAST_ROUGHNESS)
             np.maximum.at(doubled, rows, np.log2(ratio / FREE_ROUGHNESS))
@@ -191,17 +198,12 @@ class Objective:
         weights, discrete = self._feature_weights, self._feature_discrete
         if self._proximity is weighted_l1:
             return weighted_l1(original, x, weights, discrete)
-        told = self._proximity(original.copy(), x.copy(), weights.copy(), discrete.copy())
-        distance = np.array(told, dtype=np.float64)
-        if distance.shape != (len(x),):
-            raise InvalidInputError(f"proximity must return one number a state, {(len(x),)}, got {distance.shape}.")
-        return distance
+        told = called("proximity", self._proximity, original.copy(), x.copy(), weights.copy(), discrete.copy())
+        return costs("proximity", len(x), told)
 
     def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:
-        cost = np.array(term.cost(x.copy(), self.original.copy(), self.features), dtype=float)
-        if cost.shape != (len(x),):
-            raise InvalidInputError(f"{term.name}.cost must return one number a state, {(len(x),)}, got {cost.shape}.")
-        return cost
+        name = f"{term.name}.cost"
+        return costs(name, len(x), called(name, term.cost, x.copy(), self.original.copy(), self.features))
 
 
 def _roughness(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.features import Features
+from ntdcfe.problem.kinds import KINDS, Kind
+from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.objective import Objective, Proximity, Term, weighted_l1
 from ntdcfe.problem.plausibility import Plausible
 from ntdcfe.problem.space import OnViolation, Space, stand_ins
 from ntdcfe.problem.transition import Intervention, Transition, hold_to_end
 from ntdcfe.problem.units import units_of
+from ntdcfe.problem.users import called, numbers, verdicts
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Problem:
     """What is given of one instance.
 
     `plausible` takes states ``(n, K, F)`` and tells which may be answers ``(n,)``; None if all may. `usual` takes
-    states and tells how usual they are, more is better ``(n,)``; None where the test has no score.
+    states and tells how usual they are, more is better ``(n,)``; None where the test has no score. `kinds` are those of
+    edits.
     """
 
     space: Space
@@ -31,6 +34,7 @@ class Problem:
     transition: Transition = hold_to_end
     plausible: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None
     usual: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+    kinds: Kinds = field(default_factory=Kinds)
 
     @property
     def features(self) -> Features:
@@ -56,6 +60,7 @@ class Problem:
         proximity: Proximity = weighted_l1,
         plausible: Plausible | None = None,
         static: bool = False,
+        kinds: Sequence[str | type[Kind]] = KINDS,
     ) -> Problem:
         """The problem of a state ``(K, F)``, NaN where cells are missing.
 
@@ -67,6 +72,8 @@ class Problem:
             Takes rows as the model does.
         static : bool
             Whether the model takes ``(n, D)``, not ``(n, K, D)``.
+        kinds : sequence of str or of Kind classes
+            The kinds of edits that take part.
         """
         missing = np.isnan(state)
         original = stand_ins(state, missing) if missing.any() else state
@@ -76,14 +83,15 @@ class Problem:
             original, features, units, price_of_cell, proximity, terms, price_of_edit, price_of_roughness
         )
         if plausible is None:
-            return cls(space, objective, _copying(transition))
+            return cls(space, objective, _copying(transition), kinds=Kinds(kinds))
         score = getattr(plausible, "score_samples", None)
         return cls(
             space,
             objective,
             _copying(transition),
-            _of_states(plausible, space, static, bool),
-            None if score is None else _of_states(score, space, static, float),
+            _verdicts(plausible, space, static),
+            None if score is None else _scores(score, space, static),
+            Kinds(kinds),
         )
 
 
@@ -94,24 +102,30 @@ def _copying(transition: Transition) -> Transition:
 
     def moved(states: NDArray[Any], action: Intervention, discrete: NDArray[np.bool_]) -> NDArray[Any]:
         action = Intervention(action.step.copy(), action.feature.copy(), action.strength.copy())
-        proposals = np.asarray(transition(states.copy(), action, discrete.copy()))
-        if proposals.shape != states.shape:
-            raise InvalidInputError(f"transition must return states {states.shape}, got {proposals.shape}.")
+        told = called("transition", transition, states.copy(), action, discrete.copy())
+        proposals = numbers("transition", "states", states.shape, told)
         return np.where(np.isfinite(proposals), proposals, states)
 
     return moved
 
 
-def _of_states(ask: Plausible, space: Space, static: bool, kind: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """The user's in-distribution test, or its score, for states ``(n, K, F)``."""
+def _verdicts(plausible: Plausible, space: Space, static: bool) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """The user's in-distribution test for states ``(n, K, F)``; what it does not know is not plausible."""
 
-    def test(states: NDArray[Any]) -> NDArray[Any]:
+    def test(states: NDArray[Any]) -> NDArray[np.bool_]:
         rows = space.rows(states).copy()  # what the user's function writes into must not be a state
-        verdict = np.asarray(ask(rows[:, 0] if static else rows))
-        if verdict.shape != (len(states),):
-            raise InvalidInputError(
-                f"plausible must return one verdict a row, {(len(states),)}, got shape {verdict.shape}."
-            )
-        return verdict.astype(kind)
+        told = called("plausible", plausible, rows[:, 0] if static else rows)
+        return verdicts("plausible", len(states), told, unknown=False)
+
+    return test
+
+
+def _scores(score: Plausible, space: Space, static: bool) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """The score of the user's in-distribution test for states ``(n, K, F)``; 0 where it has none."""
+
+    def test(states: NDArray[Any]) -> NDArray[np.float64]:
+        rows, name = space.rows(states).copy(), "plausible.score_samples"
+        told = called(name, score, rows[:, 0] if static else rows)
+        return np.nan_to_num(numbers(name, "one number a row", (len(states),), told).astype(float))
 
     return test

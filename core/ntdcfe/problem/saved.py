@@ -49,7 +49,7 @@ def from_plain(
     """The fields of a counterfactual that :func:`as_plain` was called on; its `history` as plain tuples."""
     original = unplain_array(entry["original"]) if original is None else original
     features = unplain_features(entry["features"]) if features is None else features
-    values = {name: unplain(entry[name]) for name in names}
+    values = {name: unplain(entry[name]) for name in names if name != "wanted" or name in entry}  # the newest field
     values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
     values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
     values["survival"] = None if values["survival"] is None else Survived(*values["survival"])

@@ -13,6 +13,7 @@ from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.constraints import bound
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.limits import Limits
+from ntdcfe.problem.users import called, numbers, verdicts
 
 OnViolation = Literal["cap", "discard"]
 
@@ -23,7 +24,7 @@ class Space:
     What holds by construction for every state it returns: immutable features and steps that
     are not actionable are as in the original; non-actionable features differ only by a causal
     rule; every changed cell is within bounds, at the feature's precision and goes its way; discrete
-    features have listed values; no constraint is broken; missing cells stay missing.
+    features have listed values, which their moves allow; no constraint is broken; missing cells stay missing.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Space:
         if not self.movable.any():
             raise InvalidInputError(
                 "no feature is left to change: every one is immutable, non-actionable, missing, or held by its "
-                "bounds, direction or actionable_steps."
+                "bounds, direction, moves or actionable_steps."
             )
         within = (self.low <= original) & (original <= self.high)
         # Nothing but limits, which the original keeps: projecting is clipping.
@@ -188,20 +189,14 @@ class Space:
         return x
 
     def _projected(self, constraint: Any, x: NDArray[Any]) -> NDArray[Any]:
-        projected = np.asarray(constraint.project(self._copy(x), self._seen_original.copy()), dtype=self.dtype)
-        if projected.shape != x.shape:
-            raise InvalidInputError(
-                f"{type(constraint).__name__}.project must return states {x.shape}, got {projected.shape}."
-            )
-        # A copy, and numbers only: the constraint may keep what it returned, and write into it.
+        name = f"{type(constraint).__name__}.project"
+        told = called(name, constraint.project, self._copy(x), self._seen_original.copy())
+        projected = numbers(name, "states", x.shape, told).astype(self.dtype, copy=False)
         return self._without_gaps(np.where(np.isfinite(projected), projected, x))
 
     def _breaks(self, constraint: Any, x: NDArray[Any]) -> NDArray[np.bool_]:
-        broken = np.array(constraint.broken(self._copy(x), self._seen_original.copy()), dtype=bool)
-        if broken.shape != (len(x),):
-            name = type(constraint).__name__
-            raise InvalidInputError(f"{name}.broken must return one verdict a state, {(len(x),)}, got {broken.shape}.")
-        return broken
+        name = f"{type(constraint).__name__}.broken"
+        return verdicts(name, len(x), called(name, constraint.broken, self._copy(x), self._seen_original.copy()), True)
 
 
 def stand_ins(state: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:

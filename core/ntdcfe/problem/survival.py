@@ -1,7 +1,8 @@
-"""Whether an answer still holds when the values are a little off."""
+"""Whether an answer still holds when the values are a little off, and of another model."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ntdcfe.problem.space import Space
 
 @dataclass(frozen=True, repr=False)
 class Survival:
-    """What an answer has to withstand: its values disturbed by noise.
+    """What an answer has to withstand: its values disturbed by noise, and the judgement of a second model.
 
     Parameters
     ----------
@@ -26,11 +27,22 @@ class Survival:
         The share of disturbed copies that has to reach the target.
     late : int
         By how many steps an answer may come too late: each copy is moved by 0 to so many steps.
+    second_model : callable, optional
+        Another model that has to reach the target on the answer, too: a retrained one, or one of another kind. It takes
+        rows as ``predict`` does and answers as it does, or with labels where that gives probabilities. It is asked
+        about answers that are candidates, once each and undisturbed: about no more rows than the model itself may be
+        asked (``max_rows``), which are counted apart from those (``Survived.second_rows``).
+
+    Examples
+    --------
+    >>> Survival(noise=0.02, at_least=0.9)
+    Survival(noise=0.02, at_least=0.9)
     """
 
     noise: float = 0.01
     at_least: float = 0.95
     late: int = 0
+    second_model: Callable[[NDArray[Any]], Any] | None = None
 
     __repr__ = typed_back
 
@@ -41,6 +53,8 @@ class Survival:
             raise InvalidInputError(f"at_least must be a share above 0 and up to 1, got {self.at_least!r}.")
         if isinstance(self.late, bool) or not isinstance(self.late, int) or self.late < 0:
             raise InvalidInputError(f"late must be a whole number of steps, got {self.late!r}.")
+        if self.second_model is not None and not callable(self.second_model):
+            raise InvalidInputError(f"second_model must be a function of rows, got {self.second_model!r}.")
 
     @property
     def disturbs(self) -> bool:
@@ -82,7 +96,8 @@ class Noise:
         if self.survival.late:
             states = self._delayed(states)
         if self.survival.noise == 0:
-            return states.copy()
+            # What comes late may be a value that a feature does not list, or a move that is forbidden.
+            return self.space.project(states) if self.survival.late else states.copy()
         noise = self._draws(len(states))
         noise *= np.reshape(np.asarray(factor, np.float32), (-1, 1, 1))
         noisy = (states + noise).astype(self.space.dtype, copy=False)
@@ -112,20 +127,28 @@ class Noise:
 
 
 class Survived(NamedTuple):
-    """How an answer did under noise: of `draws` disturbed copies, the share that held, and its lower bound at 95%."""
+    """How an answer did: of `draws` disturbed copies, the share that held, and its lower bound at 95%.
+
+    `second_model` tells whether a second model reaches the target on the answer, too, None if there is none or it was
+    not asked; `second_rows` is how many rows it was asked about in the whole search.
+    """
 
     share: float
     lower_bound: float
     draws: int
     noise: float
+    second_model: bool | None = None
+    second_rows: int = 0
 
     def __str__(self) -> str:
         off = f"if every value is off by {100 * self.noise:g}%"
         if not self.draws:
-            return f"Whether it holds {off} was not tried: too few rows were left."
-        if self.share >= 0.5:
-            return f"Still holds in {100 * self.share:.0f}% of cases {off}."
-        return f"Holds in no more than {100 * self.share:.0f}% of cases {off}: do not rely on it."
+            told = f"Whether it holds {off} was not tried: too few rows were left."
+        elif self.share >= 0.5:
+            told = f"Still holds in {100 * self.share:.0f}% of cases {off}."
+        else:
+            told = f"Holds in no more than {100 * self.share:.0f}% of cases {off}: do not rely on it."
+        return told if self.second_model is None else f"{told} {SECOND[self.second_model]}"
 
     @staticmethod
     def of(held: int, draws: int, noise: float) -> Survived:
@@ -135,3 +158,7 @@ class Survived(NamedTuple):
         z, share = 1.645, held / draws
         centre, spread = share + z**2 / (2 * draws), z * np.sqrt(share * (1 - share) / draws + z**2 / (4 * draws**2))
         return Survived(share, float((centre - spread) / (1 + z**2 / draws)), draws, noise)
+
+
+# What is said of a second model.
+SECOND = {True: "The second model says so, too.", False: "The second model says otherwise: do not rely on it."}

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ntdcfe.problem.alike import alike
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.edits import Edit, Editor
-from ntdcfe.problem.feature import OneHot
+from ntdcfe.problem.feature import Feature, OneHot
 from ntdcfe.problem.features import Features
-from ntdcfe.problem.kinds import KINDS
+from ntdcfe.problem.kinds import Kind
 
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
@@ -75,6 +75,11 @@ def reservations(cf: Counterfactual) -> list[str]:
         told.append(f"the model gave no answer for {cf.unscored} of {cf.rows} rows")
     if cf.found and cf.widened > 1:
         told.append(f"nothing nearer was found: values were let go {cf.widened:.3g} times as far as usual")
+    if cf.found and cf.status != "already_target" and len(cf.candidates) < cf.wanted:
+        told.append(
+            f"{len(cf.candidates)} of {cf.wanted} counterfactuals found that differ in what they change: for more, "
+            "raise max_rows or max_seconds, let more features change, or loosen constraints"
+        )
     return told
 
 
@@ -127,7 +132,8 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     exact = np.ones(len(values), bool)
     for place in places:
         edit = lists.take((slice(None), place))
-        (kind, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
+        (which, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
+        kind = editor.kinds.all[which]
         of = range(feature, feature + width)
         each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
         before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
@@ -141,7 +147,7 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
             text += caps or ""
             exact[feature] &= caps is not None
         names = features.names[feature], features.names[feature + width - 1]
-        told[int(place)] = Edit(names[0], first, last, KINDS[kind].name, number, text, names[1])
+        told[int(place)] = Edit(names[0], first, last, kind.name, number, text, names[1])
     exact &= (values == state.T).all(1)
     return tuple(edit for place, edit in told.items() if exact[_of(lists, place)].all())
 
@@ -159,10 +165,10 @@ def limited(edit: Edit, factor: float | None) -> Edit:
     return edit._replace(text=f"{edit.text} ({further})")
 
 
-def _trimmed(kind: int, first: int, last: int, changed: NDArray[np.bool_]) -> tuple[int, int]:
+def _trimmed(kind: Kind, first: int, last: int, changed: NDArray[np.bool_]) -> tuple[int, int]:
     """The window without steps at its ends that the edit leaves as they are, where that makes no difference."""
     steps = np.flatnonzero(changed)
-    if KINDS[kind].name in ("swing", "ramp") or not len(steps):
+    if kind.of_window or not len(steps):
         return first, last
     return int(steps[0]), int(steps[-1])
 
@@ -194,26 +200,26 @@ def when(features: Features, first: int, last: int, n_steps: int) -> str:
 
 
 def _edit_in_words(
-    features: Features, i: int, width: int, kind: int, first: int, last: int, number: float, original: NDArray[Any]
+    features: Features, i: int, width: int, kind: Kind, first: int, last: int, number: float, original: NDArray[Any]
 ) -> str:
     name, window = repr(features.names[i]), when(features, first, last, len(original))
     if width > 1:
         name = f"each of {name} to {features.names[i + width - 1]!r}"
     if features[i].choices is not None:
-        verb = "switch" if isinstance(features[i], OneHot) else "set"
+        before = original[first : last + 1]
+        verb = _verb(features[i], before, np.full(len(before), number))
         old = f" from {features[i].describe(original[first])}" if first == last else ""
         return f"{verb} {name}{old} to {features[i].describe(number)}{window}"
     if len(original) == 1:
         verb = "raise" if number > original[0] else "lower"
         return f"{verb} {name} from {original[0]:.4g} to {number_in_words(number)}"
-    size = {"shift": abs(number), "ramp": abs(number), "swing": round(100 * number)}.get(KINDS[kind].name, number)
-    return KINDS[kind].say(name, number_in_words(size), number > 0, window)
+    return kind.say(name, number_in_words(kind.shown(number)), number > 0, window)
 
 
 def _run_in_words(features: Features, i: int, window: str, before: NDArray[Any], after: NDArray[Any]) -> str:
     feature, name = features[i], repr(features.names[i])
     if feature.choices is not None:
-        verb = "switch" if isinstance(feature, OneHot) else "set"
+        verb = _verb(feature, before, after)
         values = [feature.describe(value) for value in after.tolist()]
         old = f" from {feature.describe(before[0])}" if len(before) == 1 else ""
         return f"{verb} {name}{old} to {_listed(values)}{window}"
@@ -221,6 +227,15 @@ def _run_in_words(features: Features, i: int, window: str, before: NDArray[Any],
     values = [number_in_words(value) for value in after.tolist()]
     old = f" from {before[0]:.4g}" if len(before) == 1 else ""
     return f"{verb} {name}{old} to {_listed(values)}{window}"
+
+
+def _verb(feature: Feature, before: NDArray[Any], after: NDArray[Any]) -> str:
+    """What is done to a feature with listed values, from its values ``(k,)`` before and after."""
+    if feature.ordered and (after > before).all():
+        return "raise"
+    if feature.ordered and (after < before).all():
+        return "lower"
+    return "switch" if isinstance(feature, OneHot) else "set"
 
 
 def _listed(values: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +17,9 @@ from ntdcfe.counterfactual import Counterfactual
 from ntdcfe.errors import InvalidInputError, NTDCFEError, PredictorError, in_words
 from ntdcfe.model.driver import Driver
 from ntdcfe.model.job import Job
-from ntdcfe.model.predictor import Predictor
+from ntdcfe.model.predictor import Output, Predictor
 from ntdcfe.model.result import result
+from ntdcfe.model.second import SecondModel
 from ntdcfe.model.threads import one_thread
 from ntdcfe.model.watch import Progress, Watch
 from ntdcfe.problem.codec import plain, plain_features
@@ -77,19 +79,30 @@ class Batch:
         self.features = features
         self.references = references
         self.static = X.ndim == 2
-        predictor = Predictor(
-            explainer.predict,
-            explainer.output,
+        predictor, self.second = self._predictors()
+        self.driver = Driver(predictor, self.static, settings.max_seconds)
+        if self.second is not None:
+            self.second.deadline = predictor.deadline
+        self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
+        self._built: dict[int, Job] = {}
+
+    def _predictors(self) -> tuple[Predictor, Predictor | None]:
+        """The model, and the second one that answers may have to convince."""
+        explainer, settings, survival = self.explainer, self.settings, self.settings.survival
+        common = (
             explainer.classes,
             settings.max_batch_size,
-            any(target.regression for target in targets),
+            any(target.regression for target in self.targets),
             settings.retries,
             settings.retry_wait,
             settings.call_seconds,
         )
-        self.driver = Driver(predictor, self.static, settings.max_seconds)
-        self.states = features.encode(X[:, None] if self.static else X)  # (N, K, F)
-        self._built: dict[int, Job] = {}
+        first = Predictor(explainer.predict, explainer.output, *common)
+        if survival is None or survival.second_model is None:
+            return first, None
+        # Probabilities and labels look different; one column of probabilities has to be announced.
+        form: Output = "probability" if explainer.output == "probability" else "auto"
+        return first, Predictor(survival.second_model, form, *common)
 
     def collect(self, options: Mapping[str, Any], store: Checkpoint | None, progress: Shown) -> list[Counterfactual]:
         """What became of every instance, in order; written to the store as it comes."""
@@ -103,7 +116,8 @@ class Batch:
             self.pools(todo, AT_ONCE if store else None) if options["backend"] is None else self._workers(todo, options)
         )
         hidden, done = progress is not True, len(self.X) - len(todo)
-        with tqdm(total=len(self.X), initial=done, unit="instance", disable=hidden) as bar:
+        # Closed whatever ends this: workers leave the caller's threads as they were.
+        with closing(source), tqdm(total=len(self.X), initial=done, unit="instance", disable=hidden) as bar:
             while True:
                 try:
                     for i, cf in source:
@@ -183,7 +197,11 @@ class Batch:
             built = job_of(
                 self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
             )
-            built.search.references = self.references
+            search = built.search
+            search.references = self.references
+            if self.second is not None:
+                most = self.settings.max_rows
+                search.second = SecondModel(self.second, search.space, self.static, built.trust, most)
         return built
 
     def untouched(self, i: int, cause: Exception | None = None) -> Counterfactual:
@@ -205,7 +223,8 @@ class Batch:
             "version": __version__,
             "target": targets[0] if len(set(targets)) == 1 else targets,
             **{name: value for name, value in settings.items() if name not in OPERATIONAL},
-            **{name: [_named(each) for each in getattr(self.settings, name)] for name in ("terms", "moves")},
+            **{name: [_named(each) for each in getattr(self.settings, name)] for name in ("terms", "moves", "kinds")},
+            "survival": _named(self.settings.survival),
             **{name: plain(getattr(explainer, name)) for name in ("seed", "output", "classes", "missing")},
             **{
                 f"feature {name!r}": entry for name, entry in zip(self.features.names, columns["features"], strict=True)

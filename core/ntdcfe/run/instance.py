@@ -43,6 +43,7 @@ def problem_of(
         proximity=explainer.proximity,
         plausible=explainer.plausible,
         static=static,
+        kinds=settings.kinds,
     )
 
 

@@ -6,7 +6,7 @@ A search is a function of a :class:`Search` that returns a generator. It yields 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -24,11 +24,15 @@ from ntdcfe.search.pool import Pool
 if TYPE_CHECKING:
     import torch
 
+    from ntdcfe.search.tables import Singles
     from ntdcfe.settings import SearchSettings
 
 # A valid state that is not plausible counts as so many times as far: it is a start, and no answer. Where the test has
 # a score, a state that is further out of distribution counts up to so much more (rule of thumb).
 IMPLAUSIBLE, MORE_IMPLAUSIBLE = 4.0, 4.0
+# A list of edits that the second model does not agree with counts as so many times as far (rule of thumb): it is a
+# start, and an answer only where there is no other.
+REFUSED = 100.0
 # States that are kept of each label that the model said (rule of thumb).
 STATES_OF_A_LABEL = 4
 # How many of one batch enter the pool: the next batch will have better ones (rule of thumb).
@@ -77,12 +81,16 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Found:
-    """An answer of one kind: its state ``(K, F)``, its edits ``(1, m)`` if it has any, and its draws under noise."""
+    """An answer of one kind: its state ``(K, F)``, its edits ``(1, m)`` if it has any, and its draws under noise.
+
+    `agreed` tells whether the second model reaches the target on it, too; None if there is none.
+    """
 
     state: NDArray[Any]
     edits: EditLists | None = None
     draws: int = 0
     held: int = 0
+    agreed: bool | None = None
 
 
 class Allowance(Protocol):
@@ -124,8 +132,14 @@ class Search:
     """States ``(R, K, F)`` that the search may start from: the user's other series."""
     seen: dict[Any, list[NDArray[Any]]] = field(default_factory=dict)
     """While nothing is found: a few states of each label that the model said."""
+    second: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None
+    """Whether the second model reaches the target on states ``(n, K, F)``, too; None without one."""
+    singles: Singles | None = None
+    """What single changes of a row of a table do."""
     ceiling: float = 1.0
     """The share of the budget that the present phase may use up."""
+    beyond: float = 0.0
+    """What an implausible state costs more than by its distance: as much as the first plausible one, if that is far."""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -153,17 +167,25 @@ class Search:
         """Whether less than that share of the budget is used up."""
         return self.budget.left(share * self.ceiling, len(self.pool) > 0)
 
-    def strangeness(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """What the cost of valid states ``(n, K, F)`` is multiplied by: 1 if they are plausible ``(n,)``."""
-        factor, plausible = np.ones(len(states)), self.problem.plausible
+    def judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What valid states ``(n, K, F)`` of that cost ``(n,)`` count: more where they are not plausible."""
+        plausible = self.problem.plausible
         if plausible is None or not len(states):
-            return factor
+            return cost
         odd = ~plausible(states)
-        factor[odd] = IMPLAUSIBLE
+        factor = np.full(int(odd.sum()), IMPLAUSIBLE)
         if self.problem.usual is not None and odd.any():
             away = np.maximum(0.0, -self.problem.usual(states[odd]))
-            factor[odd] += MORE_IMPLAUSIBLE * away / (1 + away)
-        return factor
+            factor += MORE_IMPLAUSIBLE * away / (1 + away)
+        cost = cost.copy()
+        cost[odd] = cost[odd] * factor + self.beyond
+        return cost
+
+    def disagreement(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """What the cost of valid states ``(n, K, F)`` is multiplied by: 1 if the second model agrees ``(n,)``."""
+        if self.second is None or not len(states):
+            return np.ones(len(states))
+        return np.where(self.second(states), 1.0, REFUSED)
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""
@@ -196,7 +218,7 @@ class Search:
         if answer.labels is not None and not len(self.pool):
             self._note_labels(states, answer.labels)
         cost, sparsity = self.objective.cost_and_sparsity(states)
-        cost[reached] *= self.strangeness(states[reached])
+        cost[reached] = self.judged(states[reached], cost[reached])
         if reached.any():
             if self.first_found is None:
                 self.budget.replan()

@@ -16,11 +16,13 @@ from ntdcfe.search.base import Asks, Found, Search
 from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
 from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
+from ntdcfe.search.into_distribution import into_distribution
 from ntdcfe.search.options import drawn_afresh, first_holds
 from ntdcfe.search.references import from_references
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
 from ntdcfe.search.tables import grow
+from ntdcfe.search.variety import several
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,8 +51,8 @@ def default(search: Search) -> Asks:
     """
     free = search.problem.transition is hold_to_end
     if free and is_small(search):
-        yield from exhaustive(search)
-        search.found = exact_answers(search)
+        agreed = yield from exhaustive(search)
+        search.found = exact_answers(search, agreed)
         return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
@@ -63,6 +65,7 @@ def default(search: Search) -> Asks:
         yield from probe(search, agent)
     yield from Episodes(search, agent, free).rounds()
     if free and search.settings.refine and len(search.pool):
+        yield from into_distribution(search)
         yield from _answers(search)
 
 
@@ -75,10 +78,17 @@ def _answers(search: Search) -> Asks:
     if "nearest" in wanted:
         used = search.budget.used
         end = used + tuning.nearest * (1.0 - used) if edits else 1.0
-        search.ceiling = end - spare
+        # In a row of a table, most of it for several ways, if several are wanted.
+        several_ways = n > 1 and search.space.n_steps == 1
+        share = 1.0 - search.settings.tuning.variety.share if several_ways else 1.0
+        search.ceiling = used + share * (end - spare - used)
         yield from refine(search)
+        search.ceiling = end - spare
+        states = search.pool.states[:1] if n == 1 else search.pool.diverse(n)
+        if several_ways:
+            states = yield from several(search)
         search.ceiling = end
-        nearest = [Found(state) for state in (search.pool.states[:1] if n == 1 else search.pool.diverse(n))]
+        nearest = [Found(state) for state in states]
         search.found["nearest"] = (yield from drawn_afresh(search, nearest[:1], 1, rng)) + nearest[1:]
     if edits:
         walk = Walk(search)
@@ -86,6 +96,8 @@ def _answers(search: Search) -> Asks:
         yield from walk.steps()
         search.ceiling = 1.0
         simplest = yield from drawn_afresh(search, walk.simplest(), n, rng)
+        if "simplest" in wanted:
+            search.found["simplest"] = simplest  # rows may end before the next question is answered
         if "sturdiest" in wanted or not first_holds(search, simplest):
             sturdiest = yield from drawn_afresh(search, (yield from walk.sturdiest()), 1, rng)
             if "sturdiest" in wanted:

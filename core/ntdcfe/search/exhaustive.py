@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.space import Space
-from ntdcfe.search.base import Asks, Found, Search
+from ntdcfe.search.base import Answer, Found, Search
+from ntdcfe.search.options import agreed_first
 
 # Every state is asked about where there are no more than this (rule of thumb: as many as the default budget has rows).
 MOST_STATES = 10_000
+# States that the second model agrees with, of which the simplest answer is chosen (rule of thumb).
+MOST_AGREED = 32
 
 
 def is_small(search: Search) -> bool:
@@ -35,8 +39,9 @@ def n_states(space: Space) -> float:
     return total
 
 
-def exhaustive(search: Search) -> Asks:
-    """Ask about every state but the original."""
+def exhaustive(search: Search) -> Generator[NDArray[Any], Answer, list[NDArray[Any]]]:
+    """Ask about every state but the original; returns the cheapest of those that the second model agrees with."""
+    agreed: list[tuple[float, NDArray[Any]]] = []
     space, size = search.space, search.budget.batch_size
     cells = np.argwhere(space.movable)
     values = [some for _, f in cells if (some := space.limits.values(int(f))) is not None]
@@ -52,23 +57,35 @@ def exhaustive(search: Search) -> Asks:
         states = _new(space.project(states), asked, space)
         asked = np.concatenate([asked, states])
         if len(states):
-            yield from search.ask(states)
+            outcome = yield from search.ask(states)
+            valid = np.flatnonzero(outcome.valid)
+            if search.second is not None and len(valid):
+                valid = valid[search.second(outcome.states[valid])]
+                agreed += [(float(outcome.cost[i]), outcome.states[i]) for i in valid]
+                agreed = sorted(agreed, key=lambda pair: pair[0])[:MOST_AGREED]
+    return [state for _, state in agreed]
 
 
-def exact_answers(search: Search) -> dict[str, list[Found]]:
-    """The kinds of answers in a small space: the nearest, and the cheapest as edits of those that edits lead to."""
-    states = search.pool.states
-    if not states:
+def exact_answers(search: Search, agreed: list[NDArray[Any]]) -> dict[str, list[Found]]:
+    """The kinds of answers in a small space: the nearest, and the cheapest as edits of those that edits lead to.
+
+    `agreed` are states that the second model agrees with, if there is one: they are not the cheapest of all.
+    """
+    nearest = search.pool.states
+    if not nearest:
         return {}
-    editor, found = Editor(search.space), {}
+    states = list({state.tobytes(): state for state in [*nearest, *agreed]}.values())
+    editor, found = Editor(search.space, search.problem.kinds), {}
     if "simplest" in search.settings.options:
         lists = editor.from_states(np.array(states))
-        cost = search.objective.cost_of_edits(np.array(states), lists.effort)
+        cost = search.objective.cost_of_edits(np.array(states), editor.effort(lists))
         exact = (editor.states(lists) == np.array(states)).all((1, 2))
         order = [i for i in np.argsort(cost, kind="stable") if exact[i]]
-        found["simplest"] = [Found(states[i], lists.take(slice(i, i + 1)).packed()) for i in order]
+        simplest = [Found(states[i], lists.take(slice(i, i + 1)).packed()) for i in order]
+        found["simplest"] = agreed_first(search, simplest)
     if "nearest" in search.settings.options:
-        found["nearest"] = [Found(state) for state in states]
+        found["nearest"] = [Found(state) for state in nearest]
+        agreed_first(search, found["nearest"][:1])  # the nearest is the nearest, whatever the second model says of it
     return found
 
 

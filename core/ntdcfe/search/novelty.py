@@ -47,7 +47,7 @@ def explore(search: Search) -> Asks:
     tuning = search.settings.tuning.novelty
     if len(search.seen) < tuning.fewest_labels:
         return
-    drawer = Drawer(search.space)
+    drawer = Drawer(search.space, search.problem.kinds)
     for _ in range(tuning.batches):
         if len(search.pool) or not search.left():
             return

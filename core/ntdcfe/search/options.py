@@ -27,6 +27,7 @@ def drawn_afresh(
     survival = search.settings.survival
     if survival is None:
         return answers
+    answers = agreed_first(search, answers)
     noise, size = Noise(survival, search.space, rng, reused=1), max(1, search.budget.batch_size // DRAWS)
     for answer in answers:
         answer.draws = answer.held = 0
@@ -41,29 +42,26 @@ def drawn_afresh(
             answer.draws += draws
             answer.held += int(held)
         pending = [a for a in group if a.draws < MOST_DRAWS and not _decided(a, survival)] + pending[size:]
-    # Stable: the cheaper one first among those that hold, then the surer one first.
-    return sorted(answers, key=lambda a: (not holds(a, survival), 0 if holds(a, survival) else -_share(a)))
+    # Stable: the cheaper one first among those that hold, then the surer one first, the second model's before others.
+    return sorted(
+        answers,
+        key=lambda a: (not holds(a, survival), a.agreed is False, 0 if holds(a, survival) else -_share(a)),
+    )
+
+
+def agreed_first(search: Search, answers: list[Found]) -> list[Found]:
+    """Answers in their order, but first those that the second model agrees with, if there is one."""
+    if search.second is None or not answers:
+        return answers
+    for answer, agreed in zip(answers, search.second(np.array([a.state for a in answers])), strict=True):
+        answer.agreed = bool(agreed)
+    return sorted(answers, key=lambda answer: not answer.agreed)
 
 
 def in_order(found: dict[str, list[Found]], prefer: str) -> Iterable[Found]:
     """All answers, those of the preferred kind first."""
     for kind in (prefer, *(kind for kind in found if kind != prefer)):
         yield from found.get(kind, [])
-
-
-def different_first(states: list[NDArray[Any]], original: NDArray[Any]) -> list[NDArray[Any]]:
-    """States ``(K, F)`` in their order, but last those that change all features that an earlier one changes."""
-    first: list[NDArray[Any]] = []
-    last: list[NDArray[Any]] = []
-    sets: list[set[int]] = []
-    for state in states:
-        changed = set(np.flatnonzero((state != original).any(0)).tolist())
-        if any(other <= changed for other in sets):
-            last.append(state)
-        else:
-            first.append(state)
-            sets.append(changed)
-    return first + last
 
 
 def first_holds(search: Search, answers: list[Found]) -> bool:
@@ -73,8 +71,8 @@ def first_holds(search: Search, answers: list[Found]) -> bool:
 
 
 def holds(answer: Found, survival: Survival) -> bool:
-    """Whether an answer that was drawn held often enough."""
-    return answer.draws > 0 and answer.held >= survival.at_least * answer.draws
+    """Whether an answer that was drawn held often enough, and of the second model as well."""
+    return answer.agreed is not False and answer.draws > 0 and answer.held >= survival.at_least * answer.draws
 
 
 def _share(answer: Found) -> float:

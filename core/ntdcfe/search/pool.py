@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.problem import Problem
+from ntdcfe.search.different import different
 
 
 class Entry(NamedTuple):
@@ -43,11 +44,6 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    @property
-    def n_sets(self) -> int:
-        """How many different sets of features valid states change."""
-        return len(self._sets)
 
     @property
     def states(self) -> list[NDArray[Any]]:
@@ -112,20 +108,13 @@ class Pool:
             self.extend(x, *self.problem.objective.cost_and_sparsity(x))
 
     def diverse(self, n: int) -> list[NDArray[Any]]:
-        """Up to `n` states, the best first, that share less than half of the cells they change; then others."""
+        """Up to `n` states that differ in what they change, see :func:`different`; the best first."""
         known = [*self._entries, *self._niches.values(), *self._sets.values()]
         entries = sorted(known, key=lambda entry: entry[:2])
         pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
-        changed = [state != self.problem.space.original for state in pool]
-        chosen: list[int] = []
-        for overlap in (0.5, 1.0, np.inf):
-            for i, cells in enumerate(changed):
-                if len(chosen) == n:
-                    break
-                shared = [(cells & changed[j]).sum() / max((cells | changed[j]).sum(), 1) for j in chosen]
-                if i not in chosen and all(share < overlap for share in shared):
-                    chosen.append(i)
-        return [pool[i] for i in sorted(chosen)]
+        if n == 1 or not pool:
+            return pool[:n]
+        return [pool[i] for i in sorted(different(self.problem, np.array(pool), n))]
 
     def _insert(self, entry: Entry) -> None:
         insort(self._entries, entry, key=lambda kept: kept[:2])

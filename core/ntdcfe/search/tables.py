@@ -25,7 +25,8 @@ class TableTuning:
     Parameters
     ----------
     share_for_singles, share_for_sets : float
-        Share of the budget for single features and, with them, for sets (twice that while nothing is valid).
+        Share of the budget for single features, and for sets that are put together at random; sets that the score
+        tells may have twice that.
     bases : int
         How many sets are built upon.
     most_together : int
@@ -44,7 +45,7 @@ class TableTuning:
 
 
 def grow(search: Search) -> Asks:
-    """Single features at a few values each; then, as long as too few are valid and the score rises, sets of them."""
+    """Single features at a few values each; then, as long as none is valid and the score rises, sets of them."""
     space, pool, n, tuning = search.space, search.pool, search.budget.batch_size, search.settings.tuning.tables
     asked: list[tuple[Changes, NDArray[np.bool_], NDArray[np.float64] | None]] = []
     for singles in _singles(search, n):
@@ -57,6 +58,7 @@ def grow(search: Search) -> Asks:
     parts, valid = [entry[0] for entry in asked], np.concatenate([entry[1] for entry in asked])
     scores = [entry[2] for entry in asked if entry[2] is not None]
     known = Changes.concatenate(parts)
+    search.singles = Singles(known, valid, np.concatenate(scores) if len(scores) == len(asked) else None)
     if len(scores) < len(asked):
         if search.settings.n_counterfactuals > 1:
             yield from _random_sets(search, known.take(np.flatnonzero(~valid)))
@@ -64,9 +66,7 @@ def grow(search: Search) -> Asks:
     score = np.concatenate(scores)
     gain, feature = score - np.median(score), known.first  # most features do nothing alone
     bases: NDArray[Any] | None = None  # those of the last batch; at first, the single changes
-    while pool.n_sets < search.settings.n_counterfactuals and search.left(
-        tuning.share_for_sets if len(pool) else 2 * tuning.share_for_sets
-    ):
+    while not len(pool) and search.left(2 * tuning.share_for_sets):
         # Every base that is not valid yet, with every change of a feature that it leaves alone:
         best = np.flatnonzero(~valid)[np.argsort(-score[~valid], kind="stable")[: tuning.bases]]
         some = known.states(best, space.original) if bases is None else bases[best]
@@ -83,11 +83,11 @@ def grow(search: Search) -> Asks:
 
 
 def _random_sets(search: Search, idle: Changes) -> Asks:
-    """Two to four changes that did nothing alone, together, as long as too few sets of features are valid."""
+    """Two to four changes that did nothing alone, together, as long as nothing is valid."""
     space, rng, n, tuning = search.space, search.rng, search.budget.batch_size, search.settings.tuning.tables
     if len(idle) < 2:
         return
-    while search.pool.n_sets < search.settings.n_counterfactuals and search.left(tuning.share_for_sets):
+    while not len(search.pool) and search.left(tuning.share_for_sets):
         rank = rng.random((n, len(idle))).argsort(1).argsort(1)
         together = rank < rng.integers(2, tuning.most_together + 1, n)[:, None]
         states = np.repeat(space.original[None], n, axis=0)
@@ -143,6 +143,14 @@ class Changes(NamedTuple):
         return states.reshape(-1, *original.shape)
 
 
+class Singles(NamedTuple):
+    """What n single changes do: whether each is valid ``(n,)``, and its score ``(n,)`` if the model has one."""
+
+    changes: Changes
+    valid: NDArray[np.bool_]
+    score: NDArray[np.float64] | None
+
+
 def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
     """The original with one feature at another value, in batches of n ``(n, 1, F)``.
 
@@ -155,7 +163,10 @@ def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
     whole, half = [], []
     for i in np.flatnonzero(space.movable[0]):
         if (choices := space.choices[i]) is not None:
-            others = rng.permutation(choices[choices != original[i]])
+            others = choices != original[i]
+            if i in space.limits.forbidden:
+                others &= ~space.limits.forbidden[i][0]
+            others = rng.permutation(choices[others])
             whole += [(i, value) for value in others[: tuning.tables.most_choices]]
             continue
         whole += [(i, end) for end in ends[:, i]]

@@ -8,6 +8,7 @@ from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.default import PhaseTuning
 from ntdcfe.search.edits.tuning import ProposalTuning, TestTuning, WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
+from ntdcfe.search.into_distribution import DistributionTuning
 from ntdcfe.search.novelty import NoveltyTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
@@ -17,6 +18,7 @@ from ntdcfe.search.refine.race import RefineTuning
 from ntdcfe.search.refine.surrogate import SurrogateTuning
 from ntdcfe.search.starts import StartTuning
 from ntdcfe.search.tables import TableTuning
+from ntdcfe.search.variety import VarietyTuning
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +32,9 @@ class SearchTuning:
     proposals: ProposalTuning = field(default_factory=ProposalTuning)
     tests: TestTuning = field(default_factory=TestTuning)
     novelty: NoveltyTuning = field(default_factory=NoveltyTuning)
+    distribution: DistributionTuning = field(default_factory=DistributionTuning)
     tables: TableTuning = field(default_factory=TableTuning)
+    variety: VarietyTuning = field(default_factory=VarietyTuning)
     refine: RefineTuning = field(default_factory=RefineTuning)
     descent: DescentTuning = field(default_factory=DescentTuning)
     shrink: ShrinkTuning = field(default_factory=ShrinkTuning)

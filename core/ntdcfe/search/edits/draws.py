@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
 from ntdcfe.problem.edits import Editor
-from ntdcfe.problem.kinds import KINDS, PLACE
+from ntdcfe.problem.kinds import PLACE
+from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.space import Space
 
 # How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
@@ -23,18 +24,22 @@ class Drawer(Editor):
     Parameters
     ----------
     space : Space
-    kinds : sequence of str, optional
-        The names of the kinds of edits that are drawn; all if not given.
+    kinds : Kinds
+        Of edits.
+    names : sequence of str, optional
+        Of those that are drawn; all that take part if not given.
     """
 
-    def __init__(self, space: Space, kinds: Sequence[str] | None = None) -> None:
-        super().__init__(space)
-        self._runs = _runs(space, self.decimals)
-        usable = [kind for kind in KINDS if space.n_steps > 1 or not kind.needs_steps]
-        usable = [kind for kind in usable if kinds is None or kind.name in kinds or space.n_steps == 1]
+    def __init__(self, space: Space, kinds: Kinds, names: Sequence[str] | None = None) -> None:
+        super().__init__(space, kinds)
+        self.runs = _runs(space, self.decimals)
+        places = range(len(kinds.all))
+        if space.n_steps == 1:  # in a row of a table an edit sets a value
+            usable = [PLACE["level"], PLACE["set"]]
+        else:
+            usable = [i for i in places if kinds.used[i] and (names is None or kinds.all[i].name in names)]
         self._kinds = {
-            discrete: np.array([PLACE[kind.name] for kind in usable if kind.discrete == discrete])
-            for discrete in (False, True)
+            discrete: np.array([i for i in usable if kinds.all[i].discrete == discrete]) for discrete in (False, True)
         }
 
     def draw(
@@ -59,10 +64,10 @@ class Drawer(Editor):
     def widened(self, edit: EditLists, rows: NDArray[np.bool_], rng: np.random.Generator) -> EditLists:
         """Those of the single edits, columns ``(n,)``, as shifts of several neighbouring features of one scale."""
         n = len(edit.kind)
-        start, size = self._runs[0][edit.feature], self._runs[1][edit.feature]
+        start, size = self.runs[0][edit.feature], self.runs[1][edit.feature]
         width = np.clip(np.ceil(size ** rng.uniform(0.3, 1.0, n)).astype(int), 1, size)
         first = start + (rng.random(n) * (size - width + 1)).astype(int)
-        broad = rows & (size >= FEWEST_BROAD) & (width > 1)
+        broad = rows & (size >= FEWEST_BROAD) & (width > 1) & self.kinds.used[PLACE["shift"]]
         change = np.where(np.abs(edit.number) > 0, self.changed_by(edit), 0.0) * rng.uniform(0.02, 1.0, n)
         shift = self.of_kind(edit, np.full(n, PLACE["shift"]), change)
         wide = shift.replaced(feature=first, width=width)
@@ -73,7 +78,7 @@ class Drawer(Editor):
         kind = np.full(len(feature), NONE)
         for discrete, usable in self._kinds.items():
             rows = np.flatnonzero(self.space.discrete[feature] == discrete)
-            chance = np.array([KINDS[i].chance for i in usable])
+            chance = np.array([self.kinds.all[i].chance for i in usable])
             if len(rows):
                 kind[rows] = rng.choice(usable, len(rows), p=chance / chance.sum())
         return kind

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
+from ntdcfe.problem.kinds import PLACE
 from ntdcfe.search.edits.draws import Drawer
 
 
@@ -44,6 +45,31 @@ def bold_lists(
         change = np.sign(editor.changed_by(edit)) * strengths * editor.units[edit.feature]
         bold = editor.of_kind(edit, edit.kind, change)
         lists.put((edit.kind >= 0) & ~editor.space.discrete[edit.feature], at, bold)
+    return lists.packed()
+
+
+def band_lists(editor: Drawer, n: int, most: int, strength: float, rng: np.random.Generator) -> EditLists:
+    """n lists of one to `most` shifts of neighbouring features, side by side, up or down by up to `strength` units.
+
+    Together they move all features of one scale, so that few edits do what many single ones would.
+    """
+    start, size = editor.runs
+    run = rng.choice(editor.features[size[editor.features] > 1], n)
+    first, count = start[run], np.minimum(rng.integers(1, most + 1, n), size[run])
+    # Cuts between the bands, in order; those beyond the last band are at the end of the run.
+    cuts = np.sort(np.where(np.arange(most - 1) < count[:, None] - 1, rng.random((n, most - 1)), 1.0), axis=1)
+    cuts = np.round(cuts * size[run][:, None]).astype(int)
+    cuts = np.column_stack([np.zeros(n, int), cuts, size[run]])
+    windows, lists = editor.draw_windows(n, rng), EditLists.empty(n, most)
+    whole = rng.random(n) < 0.5
+    windows = np.where(whole, editor.steps[0], windows[0]), np.where(whole, editor.steps[-1], windows[1])
+    strengths = rng.uniform(0.2, strength, n)
+    for place in range(most):
+        width = cuts[:, place + 1] - cuts[:, place]
+        feature = np.minimum(first + cuts[:, place], len(start) - 1)
+        change = rng.choice([-1.0, 1.0], n) * strengths * editor.units[feature]
+        shift = EditLists.of(np.full(n, PLACE["shift"]), feature, np.maximum(width, 1), *windows, change)
+        lists.put(width > 0, np.full(n, place), shift)
     return lists.packed()
 
 

@@ -87,6 +87,9 @@ class WalkTuning:
         Random lists that the walk starts from as well: the most edits of one, and how many units they move by at most.
     most_bold, bold_batches : int
         Few edits of the known ones, much stronger: at most so many in a list, and how many batches of such lists.
+    most_bands, band_batches : int
+        Where all known lists have more edits than that: edits of neighbouring features side by side, at most so many
+        in a list, and how many batches of such lists.
     strengths : tuple of float
         By what the edits of the starts are multiplied: stronger ones are surer to hold.
     instead : tuple of float
@@ -108,6 +111,8 @@ class WalkTuning:
     strength: float = 3.0
     most_bold: int = 10
     bold_batches: int = 2
+    most_bands: int = 4
+    band_batches: int = 2
     strengths: tuple[float, ...] = (0.1, 0.2, 0.35, 0.6, 1.0, 1.6)
     instead: tuple[float, ...] = (1.02, 1.05, 1.1)
     sturdier: tuple[float, ...] = (1.0, 1.1, 1.25, 1.5, 2.0)

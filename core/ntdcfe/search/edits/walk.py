@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
-from ntdcfe.search.edits.draws import Drawer
+from ntdcfe.search.edits.draws import FEWEST_BROAD, Drawer
 from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
-from ntdcfe.search.edits.starts import bold_lists, grown, random_lists, strengthened
+from ntdcfe.search.edits.starts import band_lists, bold_lists, grown, random_lists, strengthened
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
 from ntdcfe.search.edits.tuning import MOST_VALUES
 
@@ -38,7 +38,7 @@ class Walk:
         # A generator of its own, so that the search for the nearest asks the same with and without a walk.
         self.rng = np.random.default_rng([search.seed, 1])
         self.to_end = settings.shape == "to_end"
-        self.editor = Drawer(search.space, ("shift", "set") if self.to_end else None)
+        self.editor = Drawer(search.space, search.problem.kinds, ("shift", "set") if self.to_end else None)
         self.survival = settings.survival or Survival(noise=0.0, at_least=1.0)
         self.noise = Noise(self.survival, search.space, self.rng)
         tests, n = settings.tuning.tests, settings.n_counterfactuals
@@ -91,7 +91,7 @@ class Walk:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists)
         states = self.editor.states(lists)
-        cost = self.search.objective.cost_of_edits(states, lists.effort)
+        cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists))
         cost[self.editor.capped(lists)] = np.inf
         return Priced(lists, states, cost)
 
@@ -106,7 +106,8 @@ class Walk:
     def _wait(self, priced: Priced, reached: NDArray[Any]) -> None:
         """Lists that reached the target once wait for a test."""
         rows = np.flatnonzero(reached)
-        cost = priced.cost[rows] * self.search.strangeness(priced.states[rows])
+        states = priced.states[rows]
+        cost = self.search.judged(states, priced.cost[rows]) * self.search.disagreement(states)
         for i, row in enumerate(rows):
             edits = priced.lists.take(slice(row, row + 1)).packed()
             self.tests.waiting.append(Tested(float(cost[i]), edits, priced.states[row].copy(), 1, 1))
@@ -128,6 +129,7 @@ class Walk:
         yield from self._try(EditLists.concatenate(parts))
         if self.search.settings.n_counterfactuals > 1:
             yield from self._try_others()
+        yield from self._try_bands()
         self._found = sorted(self.tests.waiting, key=lambda tested: tested.cost)
 
     def _try(self, lists: EditLists) -> Asks:
@@ -152,6 +154,16 @@ class Walk:
         if len(others):
             n, tuning = 2 * self.search.budget.batch_size, self.tuning
             yield from self._try(random_lists(self.editor, n, tuning.most_random, tuning.strength, self.rng, others))
+
+    def _try_bands(self) -> Asks:
+        """Where all that is known takes many edits, edits of many neighbouring features: group testing."""
+        editor, tuning = self.editor, self.tuning
+        best = min(self.tests.waiting, key=lambda tested: tested.cost, default=None)
+        if (editor.runs[1][editor.features] >= FEWEST_BROAD).any() and (
+            best is None or best.edits.n_edits[0] > tuning.most_bold
+        ):
+            n = tuning.band_batches * self.search.budget.batch_size
+            yield from self._try(band_lists(editor, n, tuning.most_bands, tuning.strength, self.rng))
 
     def _come_down(self) -> Asks:
         """Take what reached the target once for granted, as long as that makes the best much cheaper.

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.reprs import typed_back
+from ntdcfe.problem.users import called, numbers
 from ntdcfe.search.base import Outcome, Search
 from ntdcfe.search.refine.moves import MOVES, Memory, Move
 
@@ -92,10 +92,8 @@ class Descent:
         """About n states of that move; one of the user's gets a copy, and what it makes no number of stays."""
         if type(move) in MOVES:
             return move.propose(self.base, n)
-        states = np.asarray(move.propose(self.base.copy(), n))
-        if states.shape[1:] != self.base.shape:
-            shape = ("m", *self.base.shape)
-            raise InvalidInputError(f"{type(move).__name__}.propose must return states {shape}, got {states.shape}.")
+        name = f"{type(move).__name__}.propose"
+        states = numbers(name, "states", ("m", *self.base.shape), called(name, move.propose, self.base.copy(), n))
         return np.where(np.isfinite(states), states, self.base)
 
     @property

@@ -48,7 +48,7 @@ class TestPins:
                 assert name not in pins
                 pins[name] = version
         for needed in map(Requirement, requires("ntdcfe-plugins")):
-            extras = ("", "alibi", "dice", "sktime", "plot", "all", "test")
+            extras = ("", "alibi", "dice", "sktime", "plot", "app", "all", "test")
             if needed.marker is None or any(needed.marker.evaluate({**here, "extra": extra}) for extra in extras):
                 assert needed.specifier.contains(pins[needed.name]), needed
 
@@ -60,7 +60,7 @@ class TestPins:
             here = {"python_version": python, "python_full_version": f"{python}.0", "extra": extra}
             return {(n.name, str(n.specifier)) for n in needed if n.marker and n.marker.evaluate(here)}
 
-        parts = [of(extra, "3.12") for extra in ("alibi", "dice", "sktime", "plot")]
+        parts = [of(extra, "3.12") for extra in ("alibi", "dice", "sktime", "plot", "app")]
         assert of("all", "3.12") == set().union(*parts)
         assert {name for name, _ in of("all", "3.12") - of("all", "3.13")} == {"alibi"}
 

@@ -78,6 +78,7 @@ class Noise:
     # Draws that are kept to be used again, and the most numbers that they may have in all.
     KEPT, MOST_NUMBERS = 400, 4_000_000
 
+    @np.errstate(all="ignore")  # a caller may have numpy raise on an underflow
     def __init__(self, survival: Survival, space: Space, rng: np.random.Generator, reused: int = 6) -> None:
         self.survival = survival
         # How far the search may reach is no limit of what may happen to a value.
@@ -88,6 +89,7 @@ class Noise:
         self._kept = np.empty((0, *space.original.shape), np.float32)
         self._left = 0
 
+    @np.errstate(all="ignore")
     def added(self, states: NDArray[Any], factor: Any = 1.0) -> NDArray[Any]:
         """Copies of states ``(n, K, F)`` with `factor` times the noise, one number or one each ``(n,)``.
 

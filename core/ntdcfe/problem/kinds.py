@@ -283,6 +283,36 @@ class Ramp(Kind):
         return abs(number)
 
 
+class Bump(Kind):
+    """Adds a value that grows from nothing to the middle of the window and shrinks back: a change without a jump."""
+
+    name = "bump"
+    chance = 0.15
+    effort = 1.5
+
+    def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
+        """Values plus a share of the number, the whole of it in the middle."""
+        count = window.sum(1, keepdims=True)
+        place = window.cumsum(1)
+        return np.asarray(values + number * np.minimum(place, count + 1 - place) / np.maximum((count + 1) // 2, 1))
+
+    def neutral(self, window: Window) -> Array:
+        """Zero."""
+        return np.zeros(len(window))
+
+    def number_for(self, change: Array, window: Window) -> Array:
+        """Half as much again: its mean is half of it."""
+        return 1.5 * change
+
+    def say(self, name: str, number: str, rises: bool, when: str) -> str:
+        """Let it rise or fall and come back."""
+        return f"let {name} {'rise' if rises else 'fall'} by up to {number} and come back{when}"
+
+    def shown(self, number: float) -> float:
+        """Its size: the verb has the direction."""
+        return abs(number)
+
+
 class Set(Level):
     """Sets a feature with listed values, which have no weaker form; the space takes the nearest that is listed."""
 
@@ -295,7 +325,7 @@ class Set(Level):
         return f"set {name} to {number}{when}"
 
 
-BUILT_IN: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Set())
+BUILT_IN: tuple[Kind, ...] = (Shift(), AtLeast(), AtMost(), Level(), Swing(), Ramp(), Bump(), Set())
 PLACE = {kind.name: i for i, kind in enumerate(BUILT_IN)}
 #: The names of the built-in kinds.
 KINDS: tuple[str, ...] = tuple(PLACE)

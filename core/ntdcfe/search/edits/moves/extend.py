@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.starts import strengthened
 
 
 class Extend(EditMove):
@@ -24,3 +25,17 @@ class Extend(EditMove):
         )
         lists.put(np.ones(n, bool), place, longer)
         return lists
+
+
+class ExtendAll(EditMove):
+    """All edits to both ends: one that still has its edges would leave the list as rough as before."""
+
+    chance = 0.03
+
+    def propose(
+        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+    ) -> EditLists:
+        """The longest windows, and a weaker effect of all edits."""
+        steps, share = self.editor.steps, rng.uniform(0.2, 1.0, len(place))
+        lists = strengthened(self.editor, lists, share)
+        return lists.replaced(first=np.full(lists.first.shape, steps[0]), last=np.full(lists.last.shape, steps[-1]))

@@ -15,7 +15,7 @@ from ntdcfe.problem.space import Space
 
 # How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
 # of thumb: bands of a spectrum, sensors of an array).
-BROAD, FEWEST_BROAD = 0.2, 8
+BROAD, FEWEST_BROAD = 0.1, 8
 
 
 class Drawer(Editor):

@@ -32,7 +32,7 @@ class TestTuning:
     """
 
     factor: float = 2.8
-    stages: tuple[int, ...] = (5, 15)
+    stages: tuple[int, ...] = (4, 12)
     kept: int = 200
     elites: int = 6
     of_a_set: int = 2

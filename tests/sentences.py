@@ -106,6 +106,10 @@ class Sentences:
         if match := re.fullmatch(rf"let {NAME} (rise|fall) by {NUMBER}", verb):
             grown = np.arange(1, len(now) + 1) / len(now)
             return np.asarray(now + grown * float(match[2]) * (1 if match[1] == "rise" else -1))
+        if match := re.fullmatch(rf"let {NAME} (rise|fall) by up to {NUMBER} and come back", verb):
+            place = np.arange(1, len(now) + 1)
+            share = np.minimum(place, place[::-1]) / ((len(now) + 1) // 2)
+            return np.asarray(now + share * float(match[2]) * (1 if match[1] == "rise" else -1))
         if match := re.fullmatch(rf"(?:raise|lower|move) {NAME}(?: from \S+)? to (.+)", verb):
             values = [float(value) for value in match[1].split(", ")]
             if len(values) in (1, len(now)):

@@ -128,14 +128,15 @@ def _stages(
 
 
 def _mark(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> None:
-    """What one edit does: a line at a level, arrows of a shift, the end of a ramp, the middle of a swing."""
+    """What one edit does: a line at a level, arrows of a shift, the end of a ramp, the top of a bump, the middle of a
+    swing."""
     first, last = edit.first_step, edit.last_step
     ends = [first - 0.5, last + 0.5]
     if edit.kind in SIGNS:
         axis.plot(ends, [edit.value] * 2, color=MARK, linestyle=(0, (4, 1.5)), linewidth=1.3, zorder=4)
         below = edit.kind == "at_least"
         _label(axis, ends[0], edit.value, SIGNS[edit.kind] + number_in_words(edit.value), below, "left")
-    elif edit.kind in ("shift", "ramp"):
+    elif edit.kind in ("shift", "ramp", "bump"):
         _arrow(axis, edit, before, after)
     elif edit.kind == "swing":
         known = after[first : last + 1]
@@ -145,7 +146,7 @@ def _mark(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> 
 
 
 def _arrow(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) -> None:
-    """An arrow from before to after with the number of a shift or a ramp; it says where a limit stopped it."""
+    """An arrow from before to after with the number of a shift, a ramp or a bump; it says where a limit stopped it."""
     step = _calm_step(before, edit)
     if step is None:
         return
@@ -160,10 +161,13 @@ def _arrow(axis: Axes, edit: Edit, before: NDArray[Any], after: NDArray[Any]) ->
 
 
 def _calm_step(before: NDArray[Any], edit: Edit) -> int | None:
-    """The step at which an arrow is read best: the end of a ramp; for a shift, a calm one in the middle third."""
+    """The step at which an arrow is read best: the end of a ramp, the middle of a bump; for a shift, a calm one in
+    the middle third."""
     known = np.flatnonzero(~np.isnan(before[edit.first_step : edit.last_step + 1]).all(1)) + edit.first_step
     if not len(known) or edit.kind == "ramp":
         return int(known[-1]) if len(known) else None
+    if edit.kind == "bump":
+        return int(known[np.abs(known - (edit.first_step + edit.last_step) / 2).argmin()])
     middle = known[len(known) // 3 : len(known) - len(known) // 3]
     values = np.nanmean(before[middle], axis=1)
     slope = np.abs(np.gradient(values)) if len(values) > 1 else np.zeros(1)

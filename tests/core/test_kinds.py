@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import KINDS, NTDCFE, PAPER, Discrete, Features, InvalidInputError, Kind, PredictorError, SearchSettings
-from ntdcfe.problem.kinds import Shift
+from ntdcfe.problem.kinds import Bump, Shift
 from ntdcfe.testing import ends_high, series, stumps
 
 X = series(16, 3, mean=-0.7)
@@ -52,6 +52,14 @@ class Broken(Scale):
 
 def kinds_of(cf):
     return {edit.kind for option in cf.options.values() for edit in option.edits}
+
+
+@pytest.mark.parametrize(("steps", "shares"), [(1, [1]), (4, [0.5, 1, 1, 0.5]), (5, [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3])])
+def test_a_bump_grows_to_the_middle_of_its_window_and_comes_back(steps, shares):
+    inside = np.zeros((1, 9), bool)
+    inside[0, 2 : 2 + steps] = True
+    after = Bump().apply(np.ones((1, 9)), inside, np.full((1, 1), -3.0))
+    assert after[0, 2 : 2 + steps] == pytest.approx(1 - 3 * np.array(shares))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("set", "swing")])

@@ -137,6 +137,7 @@ def test_each_edit_has_a_lane_with_its_sentence_and_what_it_costs():
         ("level", 0.25, lambda v: 0 * v + 0.25, "= 0.25"),
         ("swing", 0.5, lambda v: v.mean() + 0.5 * (v - v.mean()), "swing 50%"),
         ("ramp", -3.0, lambda v: v - 3 * np.arange(1, len(v) + 1) / len(v), "-3"),
+        ("bump", 3.0, lambda v: v + 3 * np.array([1, 2, 3, 4, 5, 5, 4, 3, 2, 1]) / 5, "+3"),
     ],
 )
 def test_a_lane_shows_before_after_the_window_and_the_number(kind, value, after, mark):

@@ -31,9 +31,9 @@ class Edit(NamedTuple):
     """One named change of a counterfactual.
 
     `feature` is its name; the window runs from `first_step` to `last_step`, both included; `kind` says what is done
-    there ("shift", "at_least", "at_most", "level", "swing", "ramp", "set", or the name of a kind of the user's own),
-    `value` by how much, and `text` is the sentence. An edit of several neighbouring features runs from `feature` to
-    `last_feature`.
+    there ("shift", "at_least", "at_most", "level", "swing", "ramp", "bump", "set", or the name of a kind of the user's
+    own), `value` by how much, and `text` is the sentence. An edit of several neighbouring features runs from `feature`
+    to `last_feature`.
     """
 
     feature: str

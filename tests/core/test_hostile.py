@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from callers import in_states, states_of_callers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_fuzz import mostly
 
@@ -84,6 +84,11 @@ def has_no_number(answer):
     return answer
 
 
+def needs_gradients(answer):
+    with torch.inference_mode(False):  # within it, nothing needs gradients
+        return torch.ones(answer.shape, requires_grad=True)
+
+
 HARMLESS = {
     "honest": lambda answer, given, n: answer, "writes": writes, "slow": slow, "strided": strided,
     "read-only": read_only, "list": lambda answer, given, n: answer.tolist(),
@@ -101,7 +106,7 @@ HARMFUL = {
     "ragged": rarely(lambda answer: [[1], [1, 2], *answer.tolist()]),
     "set": rarely(lambda answer: set(answer.ravel().tolist())),
     "generator": rarely(lambda answer: (value for value in answer)),
-    "needs gradients": rarely(lambda answer: torch.ones(answer.shape, requires_grad=True)),
+    "needs gradients": rarely(needs_gradients),
     "infinite": rarely(lambda answer: np.full(answer.shape, np.inf)),
 }  # fmt: skip
 BEHAVIOURS = {**HARMLESS, **HARMFUL}
@@ -256,6 +261,17 @@ class Own(Target):
         return self._reached(prediction.outcomes)
 
 
+class Scored(Own):
+    """The same with a score of its own, which does anything; what it calls reached is reached."""
+
+    def __init__(self, behaviour):
+        super().__init__("honest")
+        self._score = Buffered(lambda outcomes: np.where(outcomes == 1, 1.0, 0.2), behaviour)
+
+    def score(self, prediction):
+        return self._score(prediction.outcomes)
+
+
 def usual(rows):
     return score(rows) < 0.97
 
@@ -281,7 +297,7 @@ FEATURES = {
     "rises": Continuous(direction="rise"), "cents": Continuous(precision=2), "listed": Discrete((-1, 0, 1, 2, 3)),
     "follows": Continuous(role="non_actionable"),
 }  # fmt: skip
-USERS = ("rule", "constraint", "plausible", "proximity", "term", "target", "progress")
+USERS = ("rule", "constraint", "plausible", "proximity", "term", "target", "score", "progress")
 
 
 @st.composite
@@ -300,7 +316,7 @@ def calls(draw):
         "missing": draw(st.integers(0, 5)) == 0,
         "features": named,
         "steps": draw(mostly([None, slice(0, None)], [slice(1, None)], 6)),
-        "output": "labels" if user == "target" else output,
+        "output": "labels" if user in ("target", "score") else output,
         "model": (draw(st.sampled_from(KINDS)), draw(behaviours)),
         "user": user,
         "does": draw(behaviours),
@@ -346,6 +362,8 @@ def check(call, states=()):
             settings_ = settings_.given(terms=[Price(does)])
         case "target":
             target = Own(does)
+        case "score":
+            target = Scored(does)
         case "progress":
             limits["progress"] = Does(lambda progress: 0, does)
     explainer = NTDCFE(model, settings=settings_, seed=call["seed"] % 5, **options)
@@ -474,7 +492,21 @@ def keeps_the_rules(call, candidate, original, changed):
         assert usual(candidate[None])[0]
 
 
+PLAIN = {
+    "shape": (4, 3), "batch": False, "seed": 0, "dtype": "f8", "missing": False, "features": ("free", "free", "free"),
+    "steps": None, "output": "labels", "model": ("plain", "honest"), "user": None, "does": "honest", "settings": 0,
+    "max_seconds": None, "way": "plain",
+}  # fmt: skip
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@example(call={**PLAIN, "user": "target", "does": "infinite"}, states=())  # infinity was taken for "reached"
+@example(call={**PLAIN, "user": "score", "does": "infinite", "seed": 1}, states=())
+@example(call={**PLAIN, "model": ("plain", "needs gradients"), "way": "session"}, states=())  # a raw RuntimeError
+@example(
+    call={**PLAIN, "missing": True, "model": ("plain", "needs gradients"), "user": "target", "does": "infinite"},
+    states=("BLAS on two threads", "inference_mode"),
+)
 @given(call=calls(), states=states_of_callers)
 def test_only_documented_errors_or_valid_results_and_the_callers_state_as_it_was(call, states):
     check(call, states)

@@ -22,6 +22,8 @@ class Limits:
         Unit of change of each feature.
     reach : float, optional
         How many units beyond the span of its own values a feature without bounds may go; no limit if not given.
+    within : (float, float), optional
+        The least and the largest number that the type of the series can hold.
 
     Attributes
     ----------
@@ -32,9 +34,15 @@ class Limits:
     """
 
     def __init__(
-        self, original: NDArray[Any], features: Features, units: NDArray[np.float64], reach: float | None
+        self,
+        original: NDArray[Any],
+        features: Features,
+        units: NDArray[np.float64],
+        reach: float | None,
+        within: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.original, self.features, self.units, self.reach = original, features, units, reach
+        self.within = within
         self.widened = 1.0
         self.discrete = features.discrete
         self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
@@ -55,7 +63,7 @@ class Limits:
         # Limits lie on the grid, so that a rounded and then clipped value does, too.
         for i, precision in self.precisions.items():
             low[:, i], high[:, i] = _up(low[:, i], precision), 0.0 - _up(-high[:, i], precision)
-        return low, high
+        return np.maximum(low, self.within[0]), np.minimum(high, self.within[1])
 
     def widen(self, factor: float) -> None:
         """Let features without bounds go `factor` times as far."""

@@ -141,12 +141,12 @@ def test_where_every_series_kills_its_worker_the_error_is_raised(backend):
 def test_a_series_that_kills_its_dask_worker_takes_no_others_along(tmp_path):
     distributed = pytest.importorskip("distributed")
     expected = NTDCFE(rule, FROZEN, settings=SMALL).explain_batch(X, 1)
+    deadly = deadly_for([5], tmp_path / "log")
     with (
         distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster),
         pytest.warns(UserWarning, match="failed on 1 of 12"),
     ):
-        deadly = deadly_for([5], tmp_path / "log")
         cfs = NTDCFE(deadly, FROZEN, settings=SMALL).explain_batch(X, 1, backend="dask")
     assert [i for i, cf in enumerate(cfs) if cf.status == "model_failed"] == [5]
     # Each death costs the start of a process. Dask's own count would take four in company and four alone.

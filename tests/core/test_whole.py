@@ -132,3 +132,13 @@ def test_a_checkpoint_of_integers_is_resumed(tmp_path):
     for first, second in zip(*runs, strict=True):
         np.testing.assert_array_equal(first.x, second.x)
         assert first.x.dtype == second.x.dtype == X.dtype
+
+
+@pytest.mark.parametrize(("bounds", "precision"), [((0, 1e12), 2), ((-1e300, 1e300), 0), ((0, 1), 100), ((0, 1e9), 0)])
+def test_a_fine_grid_within_wide_bounds_is_not_listed(bounds, precision):
+    """Its values would fill the memory, or be more than an array can have."""
+    features = Features([Continuous(bounds=bounds, precision=precision)])
+    low, high = bounds
+    cf = NTDCFE(lambda X: (X[:, 0] > 0.6 * high).astype(int), features, settings=SMALL).explain(np.array([0.0]), 1)
+    assert (cf.status, cf.cause) == ("found", None)
+    assert low <= cf.x[0] <= high

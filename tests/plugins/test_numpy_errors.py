@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, InvalidInputError, SearchSettings
+from ntdcfe import NTDCFE, Features, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.numpy_errors import as_caller, silent
 
 SMALL = SearchSettings(max_rows=400, batch_rows=25)
@@ -124,7 +124,10 @@ def test_pictures_and_letters_are_drawn_under_any_state(size, tmp_path):
     from ntdcfe_plugins.letter import write_letter
     from ntdcfe_plugins.plot import plot_counterfactual, plot_options
 
-    cfs = [NTDCFE(Seen(size), settings=SMALL).explain(rows(size, *shape), 1) for shape in ((8, 2), (4,))]
+    cfs = []
+    for shape in ((8, 2), (4,)):
+        features = Features.continuous(shape[-1], scale=0.3 * size)
+        cfs.append(NTDCFE(Seen(size), features, settings=SMALL).explain(rows(size, *shape), 1))
     for i, cf in enumerate(cfs):
         with np.errstate(all="raise"):
             assert plot_counterfactual(cf)

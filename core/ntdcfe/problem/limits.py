@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from ntdcfe.problem.feature import Continuous
 from ntdcfe.problem.features import Features
 
+# Values of a feature that are listed at most (rule of thumb: beyond any number of states that are asked about each).
+MOST_VALUES = 100_000
+
 
 class Limits:
     """The values that the cells of one series may take.
@@ -87,12 +90,14 @@ class Limits:
         return cells
 
     def values(self, feature: int) -> NDArray[Any] | None:
-        """All values ``(v,)`` that a feature may take at some step; None where it is any number of a range."""
+        """All values ``(v,)`` that a feature may take at some step; None where it is any number of a range, or many."""
         if (choices := self.choices[feature]) is not None:
             return choices
         if feature not in self.precisions or not np.isfinite([side[feature] for side in self._bounds]).all():
             return None
         precision, low, high = self.precisions[feature], self.low[:, feature].min(), self.high[:, feature].max()
+        if not (float(high) - float(low)) * 10.0**precision < MOST_VALUES:
+            return None  # cents of a range of billions would fill the memory
         n = round(float(high - low) * 10.0**precision)
         return np.unique((low + np.arange(n + 1) * 10.0**-precision).round(precision)).astype(self.original.dtype)
 

@@ -20,6 +20,7 @@ from ntdcfe.problem.codec import plain
 from ntdcfe.problem.words import outcome_in_words
 from ntdcfe_plugins._shared.answer import answers_of, value_in_words
 from ntdcfe_plugins._shared.drawing import runs
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.report import escaped, held, picture_html, table_html
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def write_letter(
     return page
 
 
+@silent()
 def letter_of(cf: Counterfactual, explainer: NTDCFE | None = None) -> dict[str, Any]:
     """What a letter says, in plain JSON.
 

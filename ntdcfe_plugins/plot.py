@@ -27,6 +27,7 @@ from ntdcfe_plugins._shared.drawing import (
     pyplot,
     tidy,
 )
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins._shared.pictures import headings, lanes_picture, options_picture, panels_picture, row_picture
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ MOST_FEATURES = 6
 MOST_LINES = 12
 
 
+@silent()
 def plot_counterfactual(
     cf: Counterfactual,
     title: str | None = None,
@@ -84,6 +86,7 @@ def plot_counterfactual(
     return panels_picture(cf, answer, title, max_features)
 
 
+@silent()
 def plot_options(
     cf: Counterfactual,
     title: str | None = None,
@@ -116,6 +119,7 @@ def _differs(before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.bool_]:
     return (before != after) & ~np.isnan(before)
 
 
+@silent()
 def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     """The learning curve: share of successful episodes and the best proximity against the rows asked.
 
@@ -158,6 +162,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     return figure
 
 
+@silent()
 def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) -> Figure:
     """Proximity against sparsity over methods: nearer to the lower left corner is better.
 
@@ -209,6 +214,7 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
     return figure
 
 
+@silent()
 def plot_methods(
     original: NDArray[Any],
     counterfactuals: Mapping[str, NDArray[Any] | None],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntdcfe import Counterfactual, Survived
 from ntdcfe_plugins._shared.answer import answers_of
+from ntdcfe_plugins._shared.numpy_errors import silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +38,7 @@ img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width
 """
 
 
+@silent()
 def counterfactual_html(cf: Counterfactual) -> str:
     """A counterfactual as an HTML fragment: its text, its picture, and its options as a table.
 
@@ -128,6 +130,7 @@ def _show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+@silent()
 def comparison_html(comparison: Comparison, title: str, glossary: Mapping[str, str]) -> str:
     """A comparison as one page: tables, pictures, failures; no network, no scripts.
 

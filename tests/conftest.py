@@ -18,10 +18,11 @@ EXTRAS = {
     "pandas": "extra test",
 }
 MISSING = {name: extra for name, extra in EXTRAS.items() if importlib.util.find_spec(name) is None}
-PROFILE = pytest.StashKey["str | None"]()
+PROFILE = pytest.StashKey[str]()
 QUICK = 10  # examples
 
-# The same examples every time, so that a quick run fails for what was changed only.
+# The same examples every time, so that a run fails for what was changed only; benchmarks/load/fuzz.py tries fresh ones.
+settings.register_profile("repeatable", derandomize=True, database=None)
 settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True, database=None)
 
 
@@ -70,16 +71,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 pytest_runtest_call = pytest_runtest_setup  # the test itself as well as its fixtures
 
 
-def profile_of(option: "str | None", environment: "str | None", markers: str) -> "str | None":
-    """What was asked for, else `quick` where the slow tests are left out, else None: hypothesis' own choice."""
-    return option or environment or ("quick" if "not slow" in markers else None)
+def profile_of(option: "str | None", environment: "str | None", markers: str) -> str:
+    """What was asked for, else `quick` where the slow tests are left out, else `repeatable`."""
+    return option or environment or ("quick" if "not slow" in markers else "repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     option = config.getoption("--hypothesis-profile", None)
     config.stash[PROFILE] = profile_of(option, os.environ.get("HYPOTHESIS_PROFILE"), config.getoption("markexpr"))
-    if config.stash[PROFILE]:
-        settings.load_profile(config.stash[PROFILE])
+    settings.load_profile(config.stash[PROFILE])
 
 
 def pytest_report_header(config: pytest.Config) -> "list[str]":

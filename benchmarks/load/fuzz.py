@@ -1,17 +1,18 @@
 """Fuzzed calls: 10,000 through the core, or 10,000 through the adapters.
 
-    python benchmarks/load/fuzz.py [--n 10000]
-    python benchmarks/load/fuzz.py --adapters [--n 10000]
+    python benchmarks/load/fuzz.py [--n 10000] [--seed 1]
+    python benchmarks/load/fuzz.py --adapters [--n 10000] [--seed 1]
 
 With the strategies of ``tests/core/test_fuzz.py`` (odd input), ``tests/core/test_hostile.py`` (functions of the user's
 that do anything) and ``tests/plugins/test_fuzz_adapters.py``, each call under up to three of the states of
-``tests/callers.py`` (of torch, numpy, warnings, threads), which have to be as they were afterwards. Written to
-``results/load-fuzz.md`` and ``results/load-fuzz-adapters.md``; anything but a documented exception or a valid result
-ends it with an error.
+``tests/callers.py`` (of torch, numpy, warnings, threads), which have to be as they were afterwards. The tests try the same
+few calls every time; here they are drawn anew with each seed, which the header names. Written to ``results/load-fuzz.md``
+and ``results/load-fuzz-adapters.md``; anything but a documented exception or a valid result ends it with an error.
 """
 
 from __future__ import annotations
 
+import secrets
 import sys
 import warnings
 from collections import Counter
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from common import report
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from tqdm import tqdm
 
 for folder in ("", "core", "plugins"):
@@ -31,14 +32,32 @@ from callers import STATES, states_of_callers  # noqa: E402
 HOSTILE = 0.4
 
 
-def outcomes_of(calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, name: str) -> Counter[str]:
-    """What becomes of `n` calls."""
-    outcomes: Counter[str] = Counter()
-    bar = tqdm(total=n, desc=name)
+# Drawn with a seed of their own: hypothesis keeps all that it has drawn in memory.
+CHUNK = 500
 
+
+def outcomes_of(
+    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, name: str, first_seed: int
+) -> Counter[str]:
+    """What becomes of `n` calls."""
+    with tqdm(total=n, desc=name) as bar:
+        parts = [
+            _outcomes(calls, check, min(CHUNK, n - begun), first_seed * 1_000_003 + begun, bar)
+            for begun in range(0, n, CHUNK)
+        ]
+    return sum(parts, Counter[str]())
+
+
+def _outcomes(
+    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, drawn_with: int, bar: tqdm[Any]
+) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+
+    @seed(drawn_with)
     @settings(
-        max_examples=n, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
-    )
+        max_examples=n, deadline=None, database=None, derandomize=False, suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate], print_blob=False,
+    )  # fmt: skip
     @given(call=calls(), states=states_of_callers)
     def run(call: Any, states: Any) -> None:
         with warnings.catch_warnings():
@@ -50,15 +69,15 @@ def outcomes_of(calls: Callable[[], Any], check: Callable[[Any, Any], str], n: i
     return outcomes
 
 
-def core(n: int) -> list[str | list[str]]:
+def core(n: int, first_seed: int) -> list[str | list[str]]:
     """The core's results."""
     import test_fuzz
     import test_hostile
 
     hostile = round(HOSTILE * n)
     counts = {
-        "odd input": outcomes_of(test_fuzz.calls, test_fuzz.check, n - hostile, "odd input"),
-        "hostile functions": outcomes_of(test_hostile.calls, test_hostile.check, hostile, "hostile functions"),
+        "odd input": outcomes_of(test_fuzz.calls, test_fuzz.check, n - hostile, "odd input", first_seed),
+        "hostile functions": outcomes_of(test_hostile.calls, test_hostile.check, hostile, "hostile functions", first_seed),
     }
     total = sum(counts.values(), Counter[str]())
     return [
@@ -75,12 +94,12 @@ def core(n: int) -> list[str | list[str]]:
     ]
 
 
-def adapters(n: int) -> list[str | list[str]]:
+def adapters(n: int, first_seed: int) -> list[str | list[str]]:
     """The adapters' results."""
     from test_fuzz_adapters import ADAPTERS
 
     each = -(-n // len(ADAPTERS))
-    counts = {name: outcomes_of(calls, check, each, name) for name, (calls, check) in ADAPTERS.items()}
+    counts = {name: outcomes_of(calls, check, each, name, first_seed) for name, (calls, check) in ADAPTERS.items()}
     total = sum(counts.values(), Counter[str]())
     return [
         f"{sum(total.values())} fuzzed calls through the adapters, each under up to three of {len(STATES) - 1} states of torch, "
@@ -99,9 +118,11 @@ def main() -> None:
     parser = report.parser(__doc__)
     parser.add_argument("--n", type=int, default=10_000, help="calls")
     parser.add_argument("--adapters", action="store_true", help="the adapters in place of the core")
+    parser.add_argument("--seed", type=int, help="of the calls; one that was not tried before if not given")
     args = parser.parse_args()
+    args.seed = secrets.randbelow(10**6) if args.seed is None else args.seed
     header = report.made(args, packages=("hypothesis", *(("alibi", "dice-ml", "sktime") if args.adapters else ())))
-    parts = adapters(args.n) if args.adapters else core(args.n)
+    parts = (adapters if args.adapters else core)(args.n, args.seed)
     report.write_markdown(args.out / f"load-fuzz{'-adapters' if args.adapters else ''}.md", header, *parts)
 
 

@@ -19,6 +19,7 @@ from ntdcfe import Constraint, InvalidInputError, SearchSettings
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, listed, mapped, refuse_unknown
 from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.alibi import run
 from ntdcfe_plugins.alibi.columns import features_of, named
 from ntdcfe_plugins.alibi.explanation import plain
@@ -233,7 +234,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
               costs.
             - ``condition``: None, as in alibi where there is no condition.
         """
-        return run.explanation(self, X, Y_t, num_samples, verbose, prefer, options)
+        with silent():
+            return run.explanation(self, X, Y_t, num_samples, verbose, prefer, options)
 
     @property
     def _targets(self) -> Targets:

@@ -11,6 +11,7 @@ from alibi.exceptions import AlibiException, PredictorCallError, PredictorReturn
 from numpy.typing import NDArray
 
 from ntdcfe.errors import PredictorError
+from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins._shared.probabilities import TOLERANCE, softmax, two_columns
 
 Output = Literal["auto", "labels", "probabilities", "probability", "logits", "values"]
@@ -60,7 +61,8 @@ class Model:
 
     def _answer(self, rows: NDArray[Any]) -> NDArray[Any]:
         try:
-            answer = self.predictor(rows)
+            with as_caller():
+                answer = self.predictor(rows)
         except Exception as cause:
             raise PredictorCallError(
                 f"the predictor failed on an array of shape {rows.shape} and {rows.dtype}: {cause}"

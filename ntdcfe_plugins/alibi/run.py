@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import ntdcfe
 from ntdcfe import InvalidInputError, SearchSettings
+from ntdcfe.problem.whole import check_exact
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import refuse_unknown, with_second_model
 from ntdcfe_plugins._shared.asked import AskedModel, from_first_look
@@ -117,6 +118,7 @@ def _instances(X: ArrayLike) -> NDArray[Any]:
     X = X[None] if X.ndim == 1 else X
     if X.ndim not in (2, 3) or 0 in X.shape or X.dtype.kind not in "fiub":
         raise InvalidInputError(f"X must be numbers (N, D) or (N, K, D), got shape {X.shape} of {X.dtype}.")
+    check_exact(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
     if not np.isfinite(X).all():
         raise InvalidInputError("X has NaN or infinity.")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare.calls import Answers, Call, Question
 from ntdcfe_plugins.compare.comparison import COLUMNS, NAN, Result
 from ntdcfe_plugins.compare.counted import CountedModel, TimeLimitError
@@ -40,6 +41,7 @@ class Asker:
     n: int
     max_seconds: float | None
 
+    @silent()
     def __post_init__(self) -> None:
         self.present = self.model.understood(self.X)
         self.goals = [self.target.given(self.present[i : i + 1]) for i in range(len(self.X))]
@@ -52,6 +54,7 @@ class Asker:
         """Labels of the probability columns, None if there are no probabilities."""
         return None if self.present.probabilities is None else self.model.classes_
 
+    @silent()
     def question(self, i: int) -> Question:
         """The question about instance `i`."""
         goal, index, label = self.goals[i], None, None

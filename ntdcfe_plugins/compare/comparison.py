@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe import Features
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.report import comparison_html, filled, number, summary_html
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Comparison:
         """The names, in order."""
         return list(dict.fromkeys(row["method"] for row in self.table))
 
+    @silent()
     def summary(self) -> list[dict[str, Any]]:
         """One row a method: shares in percent, means of the rest.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ntdcfe import InvalidInputError
 from ntdcfe.model.predictor import Output, Predictor
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.numpy_errors import as_caller
 
 Array = NDArray[Any]
 
@@ -54,7 +55,9 @@ class CountedModel:
 
     def __call__(self, rows: Any) -> Any:
         """The model's answer to rows ``(n, *shape)`` or ``(n, prod(shape))``."""
-        return self._predictor.predict(self._counted(rows))
+        rows = self._counted(rows)
+        with as_caller():
+            return self._predictor.predict(rows)
 
     def predict(self, rows: Any) -> Array:
         """Labels, or values of a regressor ``(n,)``."""
@@ -72,7 +75,8 @@ class CountedModel:
 
     def understood(self, rows: Array) -> Prediction:
         """The prediction of rows ``(n, *shape)``, not counted."""
-        return self._predictor(rows)
+        with as_caller():
+            return self._predictor(rows)
 
     @property
     def classes_(self) -> Array:

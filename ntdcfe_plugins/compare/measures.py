@@ -18,6 +18,7 @@ from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.units import units_of
 from ntdcfe_plugins._shared.changes import n_segments
+from ntdcfe_plugins._shared.numpy_errors import silent
 
 Array = NDArray[Any]
 Detector = Callable[[Array], NDArray[np.bool_]]
@@ -201,6 +202,7 @@ def isolation(reference: Array) -> Detector:
     return lambda rows: np.asarray(forest.predict(rows.reshape(len(rows), -1)) == 1)
 
 
+@silent()
 def detectors(reference: Array) -> dict[str, Detector]:
     """The tests of plausibility by usual series ``(N, K, D)`` or ``(N, D)``: local outlier factor, isolation forest."""
     return {"plausible": LocalOutlierDetector(reference), "plausible_forest": isolation(reference)}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
 from ntdcfe.problem.edits import Edit
 from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare import measures
 from ntdcfe_plugins.compare.calls import Answers
 from ntdcfe_plugins.compare.comparison import NAN, Result
@@ -42,6 +43,7 @@ class Judge:
     detectors: Mapping[str, measures.Detector] = field(default_factory=dict)
     draws: int = measures.DRAWS
 
+    @silent()
     def scored(self, row: dict[str, Any], x: Array, answers: Answers, target: Target) -> Result:
         """The row of the table with its scores, and the nearest valid counterfactual.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Category, Continuous, Feature
+from ntdcfe.problem.whole import check_exact
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Column:
         permitted: Sequence[Any] | None,
         options: Mapping[str, Any],
     ) -> Column:
+        if column.dtype.kind in "iu":
+            check_exact(column.dropna().to_numpy(dtype=getattr(column.dtype, "numpy_dtype", column.dtype)))
         try:
             if any(isinstance(value, str) for value in column):
                 raise TypeError

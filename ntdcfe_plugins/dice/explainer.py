@@ -17,6 +17,7 @@ from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Category, Constraint, Counterfactual, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
+from ntdcfe_plugins._shared.numpy_errors import as_caller, silent
 from ntdcfe_plugins.dice.details import Details
 from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of
 from ntdcfe_plugins.dice.model import Model, understood
@@ -164,7 +165,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
 
     def predict_fn(self, input_instance: pd.DataFrame) -> NDArray[Any]:
         """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor; other outputs as they are."""
-        return understood(np.asarray(self.model.get_output(input_instance)), self._regression)
+        with as_caller():
+            scores = np.asarray(self.model.get_output(input_instance))
+        return understood(scores, self._regression)
 
     predict_fn_for_sparsity = predict_fn
 
@@ -198,29 +201,30 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             idle |= {"desired_range"} if desired_range is not None else set()
         if idle:
             warnings.warn(f"{', '.join(sorted(idle))}: no effect on method {METHOD!r}.", stacklevel=3)
-        table = Table.of(
-            frame, self.data_interface, self.features, self.constraints, self.series, permitted_range or {},
-            features_to_vary,
-        )  # fmt: skip
-        limits = limits_of(self.settings, len(table.columns), int(total_CFs), kwargs)
-        model = Model(self.predict_fn, self.model, len(frame), limits)
-        present = model.ask_rows(frame)
-        infer = self.infer_target_cfs_class
-        goals = goals_of(targets, desired_class, desired_range, stopping_threshold, present, infer)
-        answers: Sequence[Counterfactual | None] = [None] * len(frame)
-        found = [frame[:0]] * len(frame)
-        details: Sequence[Details | None] = [None] * len(frame)
-        if total_CFs > 0:
-            wanted = [goal.target for goal in goals]
-            search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs))
-            options = {"progress": verbose, **kwargs}
-            answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
-        examples = examples_of(
-            frame, present, goals, answers, found, details, table, self.data_interface, desired_range=desired_range,
-            posthoc_sparsity_param=posthoc_sparsity_param, model_type=self.model.model_type,
-        )  # fmt: skip
-        self._leave_behind(examples[-1], table.columns)
-        return examples
+        with silent():
+            table = Table.of(
+                frame, self.data_interface, self.features, self.constraints, self.series, permitted_range or {},
+                features_to_vary,
+            )  # fmt: skip
+            limits = limits_of(self.settings, len(table.columns), int(total_CFs), kwargs)
+            model = Model(self.predict_fn, self.model, len(frame), limits)
+            present = model.ask_rows(frame)
+            infer = self.infer_target_cfs_class
+            goals = goals_of(targets, desired_class, desired_range, stopping_threshold, present, infer)
+            answers: Sequence[Counterfactual | None] = [None] * len(frame)
+            found = [frame[:0]] * len(frame)
+            details: Sequence[Details | None] = [None] * len(frame)
+            if total_CFs > 0:
+                wanted = [goal.target for goal in goals]
+                search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs))
+                options = {"progress": verbose, **kwargs}
+                answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
+            examples = examples_of(
+                frame, present, goals, answers, found, details, table, self.data_interface, desired_range=desired_range,
+                posthoc_sparsity_param=posthoc_sparsity_param, model_type=self.model.model_type,
+            )  # fmt: skip
+            self._leave_behind(examples[-1], table.columns)
+            return examples
 
     def _leave_behind(self, last: Examples, columns: list[str]) -> None:
         """Set the attributes in which DiCE's own explainers leave the results of the last query."""

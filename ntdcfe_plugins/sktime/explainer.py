@@ -13,6 +13,7 @@ from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, Sear
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.model import Model, remedies
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
@@ -90,6 +91,7 @@ class CounterfactualExplainer:
     def __repr__(self) -> str:
         return f"CounterfactualExplainer({self.estimator!r})"
 
+    @silent()
     def explain(
         self,
         X: Any,

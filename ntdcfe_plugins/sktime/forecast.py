@@ -21,6 +21,7 @@ from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
+from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.forecast_result import ForecastResult
@@ -103,6 +104,7 @@ class CounterfactualForecastExplainer:
     def __repr__(self) -> str:
         return f"CounterfactualForecastExplainer({self.forecaster!r})"
 
+    @silent()
     def explain(
         self,
         fh: Any = None,

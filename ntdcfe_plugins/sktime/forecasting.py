@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ntdcfe import InvalidInputError, Target
+from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.panels import FrameList
 from ntdcfe_plugins.sktime.steps import names_of
 
@@ -145,7 +146,7 @@ class Asked:
     def forecast(self, frame: pd.DataFrame) -> Any:
         """The forecaster's own forecast for a plan or a past, as the user would ask for it."""
         given = self.as_given([frame])
-        with quiet():
+        with quiet(), as_caller():
             if self.way == "predict":
                 return self.forecaster.predict(fh=self.fh, X=given)
             if self.way == "update":

@@ -13,6 +13,7 @@ from sktime.base import BaseEstimator
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.panels import Panel
 from ntdcfe_plugins.sktime.values import copied
 
@@ -85,7 +86,8 @@ class Model:
 
     def _call(self, method: str, container: Any) -> Any:
         try:
-            return getattr(self.estimator, method)(copied(container))
+            with as_caller():
+                return getattr(self.estimator, method)(copied(container))
         except (TypeError, ValueError):  # the estimator's own message about a container that it does not take
             raise
         except Exception as cause:

@@ -19,6 +19,7 @@ from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
+from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.panels import Panel
 from ntdcfe_plugins.sktime.values import as_numpy3D
 
@@ -57,7 +58,9 @@ class Query:
 
     def __call__(self, rows: NDArray[Any]) -> Any:
         """The estimator's answer to rows ``(n, K, D)``."""
-        return self.ask(self.shape(self.held(rows)))
+        container = self.shape(self.held(rows))
+        with as_caller():
+            return self.ask(container)
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,9 @@ class Run:
         for group in self._by_length(range(len(panel))):
             rows = np.stack([panel.series[i] for i in group])
             try:
-                answer = getattr(model.estimator, model.method)(as_numpy3D(panel.held(rows)))
+                container = as_numpy3D(panel.held(rows))
+                with as_caller():
+                    answer = getattr(model.estimator, model.method)(container)
             except Exception:  # of any kind, since the model may not take such a container
                 continue
             if _same(np.asarray(answer), expected[group]):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, AtMost, Causal, Constraint, Features, InvalidInputError
+from ntdcfe import NTDCFE, AtMost, Causal, Constraint, Discrete, Features, InvalidInputError
 from ntdcfe.problem.space import Space
-from ntdcfe.testing import Counting
+from ntdcfe.testing import Counting, ends_high
 
 
 class AtMostChanged(Constraint):
@@ -117,3 +117,18 @@ def test_broken_tells_of_every_kind():
     x[1, 1, 1] = 1.0  # without its effect
     x[2, 1, 1:] = 1.0, -1.0
     assert space.broken(x).tolist() == [True, True, False]
+
+
+def test_a_small_space_of_which_constraints_leave_nothing_is_searched_to_its_end():
+    class Nothing(Constraint):
+        """No change at all."""
+
+        def project(self, x, original):
+            return x
+
+        def broken(self, x, original):
+            return (x != original).any((1, 2))
+
+    features = Features([Discrete([0, 1, 2]), Discrete([0, 1, 2])])
+    cf = NTDCFE(ends_high, features, [Nothing()]).explain(np.zeros((3, 2)), 1)
+    assert (cf.status, cf.cause, cf.rows) == ("not_found", None, 1)

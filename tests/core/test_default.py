@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from ntdcfe import NTDCFE, Features, SearchSettings
+from ntdcfe import NTDCFE, Features, SearchSettings, Survival
+from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.survival import Noise
 from ntdcfe.search.agent import Agent, Experience
 from ntdcfe.search.base import Answer
 from ntdcfe.search.policy import Action
@@ -126,3 +128,23 @@ def test_rows_that_were_not_needed_early_make_later_batches_larger():
     assert max(sizes) > 55
     assert cf.rows <= 4000
     assert cf.calls <= 80
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-40, 1e40, 1e200, 1e306])
+@pytest.mark.parametrize("shape", [(8, 2), (4,)], ids=str)
+def test_numbers_of_any_size_are_disturbed_by_finite_noise(size, shape):
+    """In single precision the noise of such numbers is 0, or infinite, and reached the model so."""
+
+    def model(X):
+        assert np.isfinite(X).all()
+        return ((X / size).reshape(len(X), -1)[:, -2:].mean(1) > 0.2).astype(int)
+
+    features = Features.continuous(shape[-1], scale=0.3 * size)
+    x = size * np.random.default_rng(0).normal(-0.5, 0.3, shape)
+    cf = NTDCFE(model, features, settings=SearchSettings(max_rows=1000)).explain(x, 1)
+    assert (cf.status, cf.cause) == ("found", None)
+    assert cf.survival.draws > 0
+    noise = Noise(Survival(), Problem.of(np.atleast_2d(x), features).space, np.random.default_rng(0))
+    disturbed = noise.added(np.repeat(np.atleast_2d(cf.x)[None], 50, axis=0)) / size
+    assert np.isfinite(disturbed).all()
+    assert 0.002 < disturbed.std(0).mean() < 0.004

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from callers import in_states, states_of_callers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_fuzz import mostly
 
@@ -84,6 +84,13 @@ def has_no_number(answer):
     return answer
 
 
+def needs_gradients(answer):
+    """The answer as a tensor, which numpy reads only where the caller has switched gradients off."""
+    numbers = np.asarray(answer, float) if answer.dtype.kind in "fiub" else np.ones(answer.shape)
+    with torch.inference_mode(False):  # within it, nothing needs gradients
+        return torch.tensor(numbers, device="cpu", dtype=torch.float64, requires_grad=True)
+
+
 HARMLESS = {
     "honest": lambda answer, given, n: answer, "writes": writes, "slow": slow, "strided": strided,
     "read-only": read_only, "list": lambda answer, given, n: answer.tolist(),
@@ -101,7 +108,7 @@ HARMFUL = {
     "ragged": rarely(lambda answer: [[1], [1, 2], *answer.tolist()]),
     "set": rarely(lambda answer: set(answer.ravel().tolist())),
     "generator": rarely(lambda answer: (value for value in answer)),
-    "needs gradients": rarely(lambda answer: torch.ones(answer.shape, requires_grad=True)),
+    "needs gradients": rarely(needs_gradients),
     "infinite": rarely(lambda answer: np.full(answer.shape, np.inf)),
 }  # fmt: skip
 BEHAVIOURS = {**HARMLESS, **HARMFUL}
@@ -155,12 +162,14 @@ OUTPUTS = {
 }
 
 
-def reached(output, said):
-    """Whether answers of a model are as wanted, told without the package."""
+def reached(output, said, present):
+    """Whether answers of a model are as wanted where it says `present` of the original, told without the package."""
     said = np.asarray(said)
     match output:
-        case "labels" | "other":  # nobody is at 1 that is looked for
+        case "labels":
             return said == 1
+        case "other":
+            return said != present
         case "text":
             return said == "high"
         case "probabilities":
@@ -256,6 +265,17 @@ class Own(Target):
         return self._reached(prediction.outcomes)
 
 
+class Scored(Own):
+    """The same with a score of its own, which does anything; what it calls reached is reached."""
+
+    def __init__(self, behaviour):
+        super().__init__("honest")
+        self._score = Buffered(lambda outcomes: np.where(outcomes == 1, 1.0, 0.2), behaviour)
+
+    def score(self, prediction):
+        return self._score(prediction.outcomes)
+
+
 def usual(rows):
     return score(rows) < 0.97
 
@@ -281,7 +301,7 @@ FEATURES = {
     "rises": Continuous(direction="rise"), "cents": Continuous(precision=2), "listed": Discrete((-1, 0, 1, 2, 3)),
     "follows": Continuous(role="non_actionable"),
 }  # fmt: skip
-USERS = ("rule", "constraint", "plausible", "proximity", "term", "target", "progress")
+USERS = ("rule", "constraint", "plausible", "proximity", "term", "target", "score", "progress")
 
 
 @st.composite
@@ -300,7 +320,7 @@ def calls(draw):
         "missing": draw(st.integers(0, 5)) == 0,
         "features": named,
         "steps": draw(mostly([None, slice(0, None)], [slice(1, None)], 6)),
-        "output": "labels" if user == "target" else output,
+        "output": "labels" if user in ("target", "score") else output,
         "model": (draw(st.sampled_from(KINDS)), draw(behaviours)),
         "user": user,
         "does": draw(behaviours),
@@ -346,6 +366,8 @@ def check(call, states=()):
             settings_ = settings_.given(terms=[Price(does)])
         case "target":
             target = Own(does)
+        case "score":
+            target = Scored(does)
         case "progress":
             limits["progress"] = Does(lambda progress: 0, does)
     explainer = NTDCFE(model, settings=settings_, seed=call["seed"] % 5, **options)
@@ -430,6 +452,7 @@ def check_result(call, cf, original, settings_, model):
     if not cf.found:
         assert cf.status not in ("found", "already_target")
         return
+    present = model.clean(original[None])
     for candidate in cf.candidates:
         candidate = np.asarray(candidate)
         assert candidate.shape == original.shape
@@ -437,10 +460,12 @@ def check_result(call, cf, original, settings_, model):
         if cf.status != "already_target":
             assert changed.any()
         keeps_the_rules(call, candidate, original, changed)
-        if kind in SOUND and behaviour not in ("no number", "infinite", "short", "long", "nested", "scalar"):
-            assert reached(call["output"], model.clean(candidate[None]))[0], "an answer that the model denies"
+        # An object is another class than the present one.
+        lies = ["no number", "infinite", "short", "long", "nested", "scalar"]
+        if kind in SOUND and behaviour not in lies and (behaviour, call["output"]) != ("objects", "other"):
+            assert reached(call["output"], model.clean(candidate[None]), present)[0], "an answer that the model denies"
     if kind == "by company" and cf.confirmed:
-        assert reached(call["output"], model.clean(np.asarray(cf.x)[None]))[0]
+        assert reached(call["output"], model.clean(np.asarray(cf.x)[None]), present)[0]
     assert cf.sparsity == ((cf.x != original) & ~np.isnan(original)).sum()
 
 
@@ -467,14 +492,34 @@ def keeps_the_rules(call, candidate, original, changed):
                 assert np.isin(column[at], (-1, 0, 1, 2, 3)).all()
     kept = call["does"] in HARMLESS
     if call["user"] == "rule" and kept:
-        np.testing.assert_allclose(cells[moved[:, 0], 1], half(cells[moved[:, 0], 0]), rtol=1e-4, atol=1e-6)
+        follows = half(cells[moved[:, 0], 0])
+        follows = np.round(follows) if cells.dtype.kind == "i" else follows  # whole numbers stay whole
+        np.testing.assert_allclose(cells[moved[:, 0], 1], follows, rtol=1e-4, atol=1e-6)
     if call["user"] == "constraint" and kept:
         assert not moved[len(moved) // 2].any()
     if call["user"] == "plausible" and kept and changed.any():
         assert usual(candidate[None])[0]
 
 
+PLAIN = {
+    "shape": (4, 3), "batch": False, "seed": 0, "dtype": "f8", "missing": False, "features": ("free", "free", "free"),
+    "steps": None, "output": "labels", "model": ("plain", "honest"), "user": None, "does": "honest", "settings": 0,
+    "max_seconds": None, "way": "plain",
+}  # fmt: skip
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@example(call={**PLAIN, "user": "target", "does": "infinite"}, states=())  # infinity was taken for "reached"
+@example(call={**PLAIN, "user": "score", "does": "infinite", "seed": 1}, states=())
+@example(call={**PLAIN, "model": ("plain", "needs gradients"), "way": "session"}, states=())  # a raw RuntimeError
+@example(
+    call={**PLAIN, "model": ("plain", "needs gradients"), "user": "target", "does": "needs gradients"},
+    states=("inference_mode",),
+)
+@example(
+    call={**PLAIN, "missing": True, "model": ("plain", "needs gradients"), "user": "target", "does": "infinite"},
+    states=("BLAS on two threads", "inference_mode"),
+)
 @given(call=calls(), states=states_of_callers)
 def test_only_documented_errors_or_valid_results_and_the_callers_state_as_it_was(call, states):
     check(call, states)

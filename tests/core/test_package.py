@@ -10,6 +10,7 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from conftest import profile_of
 
 import ntdcfe
 
@@ -33,6 +34,12 @@ def test_the_adapters_package_imports_no_ecosystem():
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_random_examples_are_the_same_in_every_run_that_asks_for_nothing_else():
+    settings = pytest.importorskip("hypothesis").settings
+    assert all(settings.get_profile(profile_of(None, None, markers)).derandomize for markers in ("", "not slow"))
+    assert profile_of("mine", None, "not slow") == profile_of(None, "mine", "") == "mine"
 
 
 class TestPins:

@@ -96,12 +96,15 @@ def test_a_worker_that_dies_is_replaced(expected, tmp_path):
     assert same(cfs, expected)
 
 
-def deadly_for(places):
-    """A model that ends its process when it is asked about those instances of X."""
+def deadly_for(places, log=None):
+    """A model that ends its process when it is asked about those instances of X, and adds a line to the log of it."""
     marks = X[places, 0, 1]
 
     def deadly(rows):
         if np.isin(rows[:, 0, 1], marks).any():
+            if log is not None:
+                with log.open("a") as stream:
+                    stream.write("died\n")
             os._exit(1)
         return (rows[:, -2:, 0].min(1) > 0).astype(int)
 
@@ -135,16 +138,19 @@ def test_where_every_series_kills_its_worker_the_error_is_raised(backend):
 
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed")
 @pytest.mark.cluster
-def test_a_series_that_kills_its_dask_worker_takes_no_others_along():
+def test_a_series_that_kills_its_dask_worker_takes_no_others_along(tmp_path):
     distributed = pytest.importorskip("distributed")
     expected = NTDCFE(rule, FROZEN, settings=SMALL).explain_batch(X, 1)
+    deadly = deadly_for([5], tmp_path / "log")
     with (
         distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster),
         pytest.warns(UserWarning, match="failed on 1 of 12"),
     ):
-        cfs = NTDCFE(deadly_for([5]), FROZEN, settings=SMALL).explain_batch(X, 1, backend="dask")
+        cfs = NTDCFE(deadly, FROZEN, settings=SMALL).explain_batch(X, 1, backend="dask")
     assert [i for i, cf in enumerate(cfs) if cf.status == "model_failed"] == [5]
+    # Each death costs the start of a process. Dask's own count would take four in company and four alone.
+    assert len((tmp_path / "log").read_text().splitlines()) <= 5
     assert same(cfs[:5] + cfs[6:], expected[:5] + expected[6:])
 
 

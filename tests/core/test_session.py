@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
 from ntdcfe.testing import ends_high, logistic, quarters, series
@@ -33,6 +34,15 @@ def test_the_question_stands_until_it_is_told():
     with pytest.raises(PredictorError, match="wrong shape"):
         session.tell([0, 1, 0])
     session.tell([0])
+    assert len(session.ask()) > 1
+
+
+def test_what_cannot_be_read_as_an_array_is_said_and_still_to_be_told():
+    session = NTDCFE(None).session(series(8, 2, mean=-1.5), 1)
+    with pytest.raises(PredictorError, match=r"Tensor raised RuntimeError: .*detach"):
+        session.tell(torch.ones(1, requires_grad=True))
+    assert len(session.ask()) == 1
+    session.tell(torch.zeros(1))
     assert len(session.ask()) > 1
 
 

@@ -263,3 +263,20 @@ def test_an_answer_of_the_wrong_shape_is_named(options):
 
     with pytest.raises((InvalidInputError, PredictorError), match="must return"):
         failed()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_verdict_that_is_no_number_is_no_yes(value):
+    """Neither of a target nor of a test; and a score that is none is that of the furthest row."""
+
+    class Odd(Target):
+        def reached(self, prediction):
+            return np.where(prediction.outcomes == 1, 1.0, value)
+
+        def score(self, prediction):
+            return np.where(prediction.outcomes == 1, 1.0, value)
+
+    cf = NTDCFE(ends_high, settings=SMALL, plausible=lambda rows: np.where(usual(rows), 1.0, value)).explain(X, Odd())
+    assert (cf.status, cf.cause) == ("found", None)
+    assert ends_high(cf.x[None])[0] == 1
+    assert usual(cf.x[None])[0]

@@ -43,15 +43,18 @@ def effects(job: Job) -> Talk:
     m = 0 if lists is None else int(lists.n_edits[0])
     if lists is not None and m:
         subsets = _subsets(m) if m <= MOST_EDITS else []
-        asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
-        if len(asked) > job.budget.rows_left:
+        if len(subsets) + m * len(FURTHER) > job.budget.rows_left:
             return
+        asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
     ranges = {job.answers[0].tobytes(): m} if m else {}
     for option in _options(job):
-        further = _further(editor, edits) if (edits := _lists(job, editor, option)) is not None else []
-        if option.state.tobytes() not in ranges and 0 < len(further) <= job.budget.rows_left - len(asked):
-            asked += further
-            ranges[option.state.tobytes()] = len(further) // len(FURTHER)
+        if option.state.tobytes() in ranges or (edits := _lists(job, editor, option)) is None:
+            continue
+        n = int(edits.n_edits[0])
+        # Counted before they are built: as many lists as edits, of as many edits, may not fit into the memory.
+        if 0 < n * len(FURTHER) <= job.budget.rows_left - len(asked):
+            asked += _further(editor, edits)
+            ranges[option.state.tobytes()] = n
     if not asked:
         return
     prediction = yield Question(editor.states(EditLists.concatenate(asked)))

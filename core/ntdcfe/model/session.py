@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.counterfactual import Counterfactual
-from ntdcfe.errors import InvalidInputError
+from ntdcfe.errors import InvalidInputError, PredictorError, in_words
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
 from ntdcfe.model.result import result
@@ -63,7 +63,13 @@ class Session:
         if self._job.pending is None:
             raise InvalidInputError("there is nothing to tell: the session is done, see result().")
         n = len(self._job.pending.states)
-        prediction = self._predictor.reader.understand(np.array(answers), (n, *self._original.shape))
+        try:
+            told = np.array(answers)
+        except Exception as cause:
+            raise PredictorError(
+                f"what was told is no array, {type(answers).__name__} raised {type(cause).__name__}: {in_words(cause)}"
+            ) from cause
+        prediction = self._predictor.reader.understand(told, (n, *self._original.shape))
         self._job.budget.spend(n, 1, 0, prediction.n_unscored)
         try:
             self._job.tell(prediction)

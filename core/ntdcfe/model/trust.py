@@ -171,9 +171,11 @@ class Trust:
         if told is None:
             return None
         score = numbers("target.score", "one number a row", (len(prediction),), told).astype(float)
-        if prediction.unscored is None:
+        known = np.isfinite(score)
+        if prediction.unscored is not None:
+            known &= ~prediction.unscored
+        if known.all():
             return score
-        known = ~prediction.unscored
         return np.where(known, score, score[known].min() if known.any() else 0.0)
 
     def majority(self, prediction: Prediction) -> Generator[Question, Prediction, Prediction]:

@@ -167,8 +167,9 @@ class Features:
     def encode(self, columns: NDArray[Any]) -> NDArray[Any]:
         """The model's columns ``(..., D)`` as one value a feature ``(..., F)``; checks listed values.
 
-        A missing value (NaN in all columns of the feature) stays one.
+        A missing value (NaN in all columns of the feature) stays one. Integers become floating numbers.
         """
+        columns = columns if columns.dtype.kind == "f" else columns.astype(float)
         values = np.empty((*columns.shape[:-1], len(self)), dtype=columns.dtype)
         for i, (feature, group) in enumerate(zip(self.features, self.groups(), strict=True)):
             part = columns[..., group]

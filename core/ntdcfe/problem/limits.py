@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from ntdcfe.problem.feature import Continuous
 from ntdcfe.problem.features import Features
 
+# Values of a feature that are listed at most (rule of thumb: beyond any number of states that are asked about each).
+MOST_VALUES = 100_000
+
 
 class Limits:
     """The values that the cells of one series may take.
@@ -22,6 +25,8 @@ class Limits:
         Unit of change of each feature.
     reach : float, optional
         How many units beyond the span of its own values a feature without bounds may go; no limit if not given.
+    within : (float, float), optional
+        The least and the largest number that the type of the series can hold.
 
     Attributes
     ----------
@@ -32,9 +37,15 @@ class Limits:
     """
 
     def __init__(
-        self, original: NDArray[Any], features: Features, units: NDArray[np.float64], reach: float | None
+        self,
+        original: NDArray[Any],
+        features: Features,
+        units: NDArray[np.float64],
+        reach: float | None,
+        within: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.original, self.features, self.units, self.reach = original, features, units, reach
+        self.within = within
         self.widened = 1.0
         self.discrete = features.discrete
         self.choices = [None if f.choices is None else np.array(f.choices, original.dtype) for f in features]
@@ -55,7 +66,7 @@ class Limits:
         # Limits lie on the grid, so that a rounded and then clipped value does, too.
         for i, precision in self.precisions.items():
             low[:, i], high[:, i] = _up(low[:, i], precision), 0.0 - _up(-high[:, i], precision)
-        return low, high
+        return np.maximum(low, self.within[0]), np.minimum(high, self.within[1])
 
     def widen(self, factor: float) -> None:
         """Let features without bounds go `factor` times as far."""
@@ -79,12 +90,14 @@ class Limits:
         return cells
 
     def values(self, feature: int) -> NDArray[Any] | None:
-        """All values ``(v,)`` that a feature may take at some step; None where it is any number of a range."""
+        """All values ``(v,)`` that a feature may take at some step; None where it is any number of a range, or many."""
         if (choices := self.choices[feature]) is not None:
             return choices
         if feature not in self.precisions or not np.isfinite([side[feature] for side in self._bounds]).all():
             return None
         precision, low, high = self.precisions[feature], self.low[:, feature].min(), self.high[:, feature].max()
+        if not (float(high) - float(low)) * 10.0**precision < MOST_VALUES:
+            return None  # cents of a range of billions would fill the memory
         n = round(float(high - low) * 10.0**precision)
         return np.unique((low + np.arange(n + 1) * 10.0**-precision).round(precision)).astype(self.original.dtype)
 

@@ -61,6 +61,7 @@ class Problem:
         plausible: Plausible | None = None,
         static: bool = False,
         kinds: Sequence[str | type[Kind]] = KINDS,
+        integers: np.dtype[Any] | None = None,
     ) -> Problem:
         """The problem of a state ``(K, F)``, NaN where cells are missing.
 
@@ -74,11 +75,13 @@ class Problem:
             Whether the model takes ``(n, D)``, not ``(n, K, D)``.
         kinds : sequence of str or of Kind classes
             The kinds of edits that take part.
+        integers : dtype, optional
+            The type of integers that the model sees, where all numbers are whole.
         """
         missing = np.isnan(state)
         original = stand_ins(state, missing) if missing.any() else state
         units = units_of(original, features, missing) if in_units else None
-        space = Space(original, features, constraints, on_violation, units, reach, missing)
+        space = Space(original, features, constraints, on_violation, units, reach, missing, integers)
         objective = Objective(
             original, features, units, price_of_cell, proximity, terms, price_of_edit, price_of_roughness
         )

@@ -14,6 +14,7 @@ from ntdcfe.problem.constraints import bound
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.limits import Limits
 from ntdcfe.problem.users import called, numbers, verdicts
+from ntdcfe.problem.whole import range_of
 
 OnViolation = Literal["cap", "discard"]
 
@@ -41,6 +42,8 @@ class Space:
         bound says so; no limit if not given.
     missing : array (K, F), optional
         Cells without a value: they are never changed, and NaN wherever the model looks.
+    integers : dtype, optional
+        The type of integers that the model sees, where the features have whole numbers only.
 
     Attributes
     ----------
@@ -61,6 +64,7 @@ class Space:
         units: NDArray[np.float64] | None = None,
         reach: float | None = None,
         missing: NDArray[np.bool_] | None = None,
+        integers: np.dtype[Any] | None = None,
     ) -> None:
         self.original = original
         self.missing = np.zeros(original.shape, bool) if missing is None else missing
@@ -69,7 +73,9 @@ class Space:
         self._moving, self._computing = bound(self._constraints, features)
         self.on_violation = on_violation
         self.units = np.ones(len(features)) if units is None else units
-        self.limits = Limits(original, features, self.units, reach)
+        self.integers = integers
+        held = (-np.inf, np.inf) if integers is None else range_of(integers)
+        self.limits = Limits(original, features, self.units, reach, held)
         self.discrete, self.choices = self.limits.discrete, self.limits.choices
         self._has_gaps = bool(self.missing.any())
         # A cell whose limits leave no value, or only the one it has, cannot be changed.
@@ -99,7 +105,14 @@ class Space:
     @cached_property
     def without_reach(self) -> Space:
         """The same with no limits but the user's own."""
-        return Space(self.original, self.features, self._constraints, units=self.units, missing=self.missing)
+        return Space(
+            self.original,
+            self.features,
+            self._constraints,
+            units=self.units,
+            missing=self.missing,
+            integers=self.integers,
+        )
 
     @property
     def unlimited(self) -> bool:
@@ -128,7 +141,8 @@ class Space:
 
     def rows(self, states: NDArray[Any]) -> NDArray[Any]:
         """States ``(..., K, F)`` as the model sees them ``(..., K, D)``."""
-        return self.features.decode(self._with_gaps(states))
+        columns = self.features.decode(self._with_gaps(states))
+        return columns if self.integers is None else columns.astype(self.integers)
 
     def _with_gaps(self, states: NDArray[Any]) -> NDArray[Any]:
         return np.where(self.missing, np.nan, states).astype(self.dtype) if self._has_gaps else states

@@ -77,6 +77,8 @@ class Noise:
 
     # Draws that are kept to be used again, and the most numbers that they may have in all.
     KEPT, MOST_NUMBERS = 400, 4_000_000
+    # Between these, products of a few numbers can be told in single precision.
+    SINGLE = (1e-30, 1e30)
 
     @np.errstate(all="ignore")  # a caller may have numpy raise on an underflow
     def __init__(self, survival: Survival, space: Space, rng: np.random.Generator, reused: int = 6) -> None:
@@ -84,9 +86,13 @@ class Noise:
         # How far the search may reach is no limit of what may happen to a value.
         self.space = space.without_reach
         self.rng = rng
-        self._scale = np.where(space.movable & ~space.discrete, survival.noise * space.units, 0.0).astype(np.float32)
+        scale = np.where(space.movable & ~space.discrete, survival.noise * space.units, 0.0)
+        # In single precision, which takes half the time, unless it would be 0 or infinite there.
+        single = ((scale == 0) | ((scale > self.SINGLE[0]) & (scale < self.SINGLE[1]))).all()
+        self._dtype: Any = np.float32 if single else np.float64
+        self._scale: NDArray[Any] = scale.astype(self._dtype)
         self._reused = reused
-        self._kept = np.empty((0, *space.original.shape), np.float32)
+        self._kept: NDArray[Any] = np.empty((0, *space.original.shape), self._dtype)
         self._left = 0
 
     @np.errstate(all="ignore")
@@ -101,20 +107,22 @@ class Noise:
             # What comes late may be a value that a feature does not list, or a move that is forbidden.
             return self.space.project(states) if self.survival.late else states.copy()
         noise = self._draws(len(states))
-        noise *= np.reshape(np.asarray(factor, np.float32), (-1, 1, 1))
+        noise *= np.reshape(np.asarray(factor, self._dtype), (-1, 1, 1))
         noisy = (states + noise).astype(self.space.dtype, copy=False)
+        if self._dtype is np.float64:
+            noisy = np.where(np.isfinite(noisy), noisy, states)  # next to the largest number there is
         return noisy if self.space.unlimited else self.space.project(noisy, states)
 
     def _draws(self, n: int) -> NDArray[Any]:
         """n draws ``(n, K, F)``."""
         if self._reused == 1:
-            return self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=np.float32)
+            return self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=self._dtype)
         if self._left < n:
             rows = int(np.clip(self.MOST_NUMBERS // self._scale.size, 16, self.KEPT))
-            self._kept = self._scale * self.rng.standard_normal((rows, *self._scale.shape), dtype=np.float32)
+            self._kept = self._scale * self.rng.standard_normal((rows, *self._scale.shape), dtype=self._dtype)
             self._left = rows * self._reused
         self._left -= n
-        sign = self.rng.choice(np.array([-1, 1], np.float32), (n, 1, 1))
+        sign = self.rng.choice(np.array([-1, 1], self._dtype), (n, 1, 1))
         return self._kept[self.rng.integers(len(self._kept), size=n)] * sign
 
     def _delayed(self, states: NDArray[Any]) -> NDArray[Any]:

@@ -40,9 +40,9 @@ def numbers(name: str, words: str, shape: tuple[Any, ...], answer: Any) -> NDArr
 
 
 def verdicts(name: str, n: int, answer: Any, unknown: bool) -> NDArray[np.bool_]:
-    """An answer as one verdict a row ``(n,)``; NaN is `unknown`."""
+    """An answer as one verdict a row ``(n,)``; NaN and infinity are `unknown`."""
     array = numbers(name, "one verdict a row", (n,), answer)
-    return np.where(np.isnan(array), unknown, array != 0)
+    return np.where(np.isfinite(array), array != 0, unknown)
 
 
 def costs(name: str, n: int, answer: Any) -> NDArray[np.float64]:

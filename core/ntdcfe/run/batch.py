@@ -25,6 +25,7 @@ from ntdcfe.model.watch import Progress, Watch
 from ntdcfe.problem.codec import plain, plain_features
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.target import Target
+from ntdcfe.problem.whole import are_whole, check_exact, kept_whole
 from ntdcfe.run.checkpoint import Checkpoint
 from ntdcfe.run.instance import job_of
 from ntdcfe.run.parallel import AT_ONCE, Halt, in_parallel
@@ -54,7 +55,7 @@ class Batch:
     ----------
     explainer : NTDCFE
     X : array (N, K, D) or (N, D)
-        Finite floating numbers.
+        Finite floating numbers, or integers where the features are whole numbers.
     targets : list of N Targets
     settings : SearchSettings
         With what the call says in place of the explainer's.
@@ -194,8 +195,9 @@ class Batch:
         """Instance `i`, not begun."""
         built = self._built.pop(i, None)
         if built is None:
+            integers = None if self.X.dtype.kind == "f" else self.X.dtype
             built = job_of(
-                self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static
+                self.explainer, self.states[i], self.features, self.targets[i], self.settings, self.static, integers
             )
             search = built.search
             search.references = self.references
@@ -248,6 +250,9 @@ def batch_of(
     features = Features.continuous(X.shape[-1]) if explainer.features is None else explainer.features
     if features.n_columns != X.shape[-1]:
         raise InvalidInputError(f"the features describe {features.n_columns} columns, the series has {X.shape[-1]}.")
+    if X.dtype.kind != "f":
+        # Whole numbers come back as they came in, unless a feature is said to have decimals.
+        X, features = (X, kept_whole(features)) if are_whole(features) else (X.astype(float), features)
     for target in targets:
         if explainer.classes is not None:
             target.check_classes(np.asarray(explainer.classes))
@@ -257,13 +262,15 @@ def batch_of(
 
 
 def _checked(X: NDArray[Any], missing: str) -> NDArray[Any]:
-    """The series as finite floating numbers, missing ones if that is allowed."""
+    """The series as finite floating numbers, missing ones if that is allowed; or as the integers that they are."""
     if X.dtype.kind not in "fiub":
         raise InvalidInputError(f"the series must be numbers, got dtype {X.dtype}.")
     if 0 in X.shape[1:]:
         raise InvalidInputError(f"the series must have at least one step and one feature, got shape {X.shape}.")
+    check_exact(X)
     # A copy: what the caller, or one of their functions, does to the series must not reach the search or its results.
-    X = np.array(X, X.dtype if X.dtype in (np.float32, np.float64) else float, order="C")
+    kept = X.dtype in (np.float32, np.float64) or X.dtype.kind != "f"
+    X = np.array(X, X.dtype.newbyteorder("=") if kept else float, order="C")
     wrong = np.isinf(X) if missing == "fixed" else ~np.isfinite(X)
     if wrong.any():
         where = [tuple(int(i) for i in at) for at in np.argwhere(wrong)[:3]]

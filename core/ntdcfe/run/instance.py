@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.model.budget import Budget
@@ -25,9 +26,17 @@ KEPT, KEPT_BY_ALGORITHM_1 = 32, 100
 
 
 def problem_of(
-    explainer: NTDCFE, state: NDArray[Any], features: Features, settings: SearchSettings, static: bool = False
+    explainer: NTDCFE,
+    state: NDArray[Any],
+    features: Features,
+    settings: SearchSettings,
+    static: bool = False,
+    integers: np.dtype[Any] | None = None,
 ) -> Problem:
-    """The problem of a state ``(K, F)``; `static` tells that the model takes ``(n, D)``, not ``(n, K, D)``."""
+    """The problem of a state ``(K, F)``.
+
+    `static` tells that the model takes ``(n, D)``, not ``(n, K, D)``; `integers` is their type where it takes such.
+    """
     return Problem.of(
         state,
         features,
@@ -44,6 +53,7 @@ def problem_of(
         plausible=explainer.plausible,
         static=static,
         kinds=settings.kinds,
+        integers=integers,
     )
 
 
@@ -54,9 +64,10 @@ def job_of(
     target: Target,
     settings: SearchSettings,
     static: bool = False,
+    integers: np.dtype[Any] | None = None,
 ) -> Job:
     """The life of one instance, not begun."""
-    problem = problem_of(explainer, state, features, settings, static)
+    problem = problem_of(explainer, state, features, settings, static, integers)
     budget = Budget(settings, problem.space.n_steps, state.size)
     keep = KEPT_BY_ALGORITHM_1 if settings.algorithm == "algorithm_1" else KEPT
     keep = max(keep, 2 * settings.n_counterfactuals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
@@ -16,6 +17,11 @@ try:
     import cloudpickle  # type: ignore[import-untyped]
 except ImportError:  # before joblib 1.6 it is a part of joblib
     from joblib.externals import cloudpickle
+
+# How often Dask's scheduler is asked whether workers have died.
+SECONDS_BETWEEN_LOOKS = 0.25
+# In place of a result that a worker took along.
+_LOST = object()
 
 Work: TypeAlias = Callable[..., Any]
 Arguments: TypeAlias = Callable[[Sequence[int]], tuple[Any, ...]]
@@ -109,8 +115,9 @@ def _close(executor: Executor, backend: str, ended: bool) -> None:
 def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -> Iterator[tuple[Sequence[int], Any]]:
     """Each group with its result, by the workers of the Dask client there is.
 
-    Dask tries what a dead worker was at work on elsewhere, and gives up on a task after a few deaths. Tasks that
-    were on the same workers then are under suspicion, too: each of their instances is tried alone.
+    Dask tries what a dead worker was at work on elsewhere, and gives up on a task after four deaths, each of which
+    costs the start of a process. Here one is enough: what was on a worker that died is under suspicion, and each of
+    its instances is tried alone. The result of one that ends that worker, too, is None.
     """
     import distributed
 
@@ -118,22 +125,52 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
         client = distributed.get_client()
     except ValueError as missing:
         raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
-    futures = {client.submit(work, *arguments(group), pure=False): group for group in groups}
     suspects: list[int] = []
-    try:
-        for future in distributed.as_completed(list(futures)):  # type: ignore[no-untyped-call]
-            error = future.exception()
-            if isinstance(error, distributed.KilledWorker):
-                suspects += futures[future]
-            elif error is not None:
-                raise error
-            else:
-                yield futures[future], future.result()
-    finally:
-        client.cancel(list(futures))  # type: ignore[no-untyped-call]
+    for group, result in _each_once(client, work, groups, arguments):
+        if result is _LOST:
+            suspects += group
+        else:
+            yield group, result
     for i in suspects:
-        future = client.submit(work, *arguments([i]), pure=False)
-        error = future.exception()  # type: ignore[no-untyped-call]
-        if error is not None and not isinstance(error, distributed.KilledWorker):
-            raise error
-        yield [i], None if error is not None else future.result()
+        for group, result in _each_once(client, work, [[i]], arguments):
+            yield group, None if result is _LOST else result
+
+
+def _each_once(
+    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments
+) -> Iterator[tuple[Sequence[int], Any]]:
+    """Each group with its result as soon as it is there, `_LOST` where a worker died that had it."""
+    import distributed
+
+    left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
+    try:
+        while left:
+            try:
+                done = distributed.wait(list(left), SECONDS_BETWEEN_LOOKS, "FIRST_COMPLETED").done  # type: ignore[no-untyped-call]
+            except asyncio.TimeoutError:
+                done = set()
+            for future in done:
+                error = future.exception()
+                if error is not None and not isinstance(error, distributed.KilledWorker):
+                    raise error
+                yield left.pop(future), _LOST if error is not None else future.result()
+            for future in _on_dead_workers(client, list(left)):
+                future.cancel()
+                yield left.pop(future), _LOST
+    finally:
+        client.cancel(list(left))
+
+
+def _on_dead_workers(client: Any, futures: list[Any]) -> list[Any]:
+    """Those of the futures that were on a worker that died, as the scheduler counts it."""
+    keys = [future.key for future in futures]
+
+    def suspicious(dask_scheduler: Any) -> list[int]:  # sent by value, so that the scheduler needs no ntdcfe
+        tasks = dask_scheduler.tasks
+        return [i for i, key in enumerate(keys) if key in tasks and tasks[key].suspicious]
+
+    try:
+        places = client.run_on_scheduler(suspicious)
+    except ValueError:  # it does not run what it is sent: KilledWorker will tell, after some more deaths
+        return []
+    return [futures[i] for i in places]

@@ -92,6 +92,6 @@ def exact_answers(search: Search, agreed: list[NDArray[Any]]) -> dict[str, list[
 def _new(states: NDArray[Any], asked: NDArray[Any], space: Space) -> NDArray[Any]:
     """The states ``(n, K, F)`` that differ from the original, from each other, and from those asked already."""
     states = states[(states != space.original).any((1, 2))]
-    both = np.concatenate([asked, states]).reshape(len(asked) + len(states), -1)
+    both = np.concatenate([asked, states]).reshape(-1, space.original.size)
     _, first = np.unique(both, axis=0, return_index=True)
     return states[np.sort(first[first >= len(asked)]) - len(asked)]

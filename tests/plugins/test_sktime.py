@@ -183,8 +183,8 @@ class TestTheTable:
         result = explainer.explain(X, "other")
         assert list(result.table.index) == ["watch 9", "watch 8", "watch 7"]
         assert list(result.table.columns) == [
-            "present", "target", "prediction", "valid", "status", "proximity", "sparsity", "changes", "option",
-            "edits", "survival", "lower_bound", "rows", "calls", "seconds",
+            "present", "target", "prediction", "valid", "status", "complete", "proximity", "sparsity", "changes",
+            "option", "edits", "survival", "lower_bound", "rows", "calls", "seconds",
         ]  # fmt: skip
         assert (result.table["rows"] <= 1000).all()
         assert result.table["changes"].str.contains("'[xyz]'").all()

@@ -98,14 +98,23 @@ class Model:
         ------
         InvalidInputError
             The estimator fails on them, and its tags say that it cannot take such series. The tags alone do not
-            decide: those of a pipeline may be stricter than it is.
+            decide: those of a pipeline may be stricter than it is. Or it answers NaN to all of them.
         """
         try:
-            return self.ask(panel.container, len(panel), graded)
+            prediction = self.ask(panel.container, len(panel), graded)
         except Exception as error:
             if reason := self._lacks(panel):
                 raise InvalidInputError(reason) from error
             raise
+        answers = prediction.outcomes if prediction.probabilities is None else prediction.probabilities
+        if answers.dtype.kind == "f" and not np.isfinite(answers.reshape(len(panel), -1)).all(axis=1).any():
+            raise InvalidInputError(
+                f"{type(self.estimator).__name__} answers NaN or infinity to the series of X themselves, so that there "
+                f"is no prediction to explain: see its {self.method}(X). A network does so where its training diverged "
+                "or its input is far from what it was trained on: scale the series in a pipeline, or train it with a "
+                "smaller learning rate."
+            )
+        return prediction
 
     def _lacks(self, panel: Panel) -> str:
         """What in these series the estimator cannot take according to its tags, and the remedy; empty if nothing."""
@@ -132,6 +141,11 @@ def remedies() -> Iterator[None]:
     try:
         yield
     except PredictorError as error:
+        if "NaN" in str(error):
+            raise PredictorError(
+                f"{error} Values far from those that it was fitted to often do that: give the channels bounds, "
+                "features={'channel': {'bounds': (low, high)}}, or let them go less far, SearchSettings(reach=1)."
+            ) from error
         if "FitInTransform" not in str(error):
             raise
         raise InvalidInputError(

@@ -59,11 +59,11 @@ def data(kind: str, multivariate: bool) -> tuple[str, Any, Any]:
     """A small set: its name, series (instance, channel, time) and outcomes."""
     if kind == "regressor":
         X, y = load_covid_3month(split="train")
-        X = convert_to(X, "numpy3D")[:30]
+        X = convert_to(X, "numpy3D")[:30, :, ::3]
         return "Covid3Month", X / X.std(), y[:30]
     if multivariate:
         X, y = load_basic_motions(split="train", return_type="numpy3D")
-        return "BasicMotions", X[::2, :3, ::2], y[::2]
+        return "BasicMotions", X[::2, :3, ::4], y[::2]
     X, y = load_unit_test(split="train", return_type="numpy3D")
     return "UnitTest", X, y
 
@@ -175,8 +175,8 @@ def main() -> None:
         header,
         "# Every classifier and regressor of sktime that runs here",
         f"Each with the parameters of sktime's own tests (networks with {EPOCHS} epochs), fitted to a small set that sktime "
-        "brings: UnitTest (20 x 1 x 24), for those that take several channels half of BasicMotions (20 x 3 x 50), for "
-        "regressors part of Covid3Month (30 x 1 x 84, divided by its standard deviation). "
+        "brings: UnitTest (20 x 1 x 24), for those that take several channels part of BasicMotions (20 x 3 x 25), for "
+        "regressors part of Covid3Month (30 x 1 x 28, divided by its standard deviation). "
         f"`CounterfactualExplainer(model, random_state=0)` is asked about {SERIES} of these series for another class, or "
         "for a value in the highest quarter of those that the regressor predicts, from the lowest ones. At most "
         f"{ROWS} rows each, fewer where a series would take more than a minute. Rows and seconds are means over the "

@@ -12,7 +12,7 @@ pytest.importorskip("sktime")
 import pandas as pd
 from sktime.classification.base import BaseClassifier
 
-from ntdcfe import NTDCFE, InvalidInputError, SearchSettings
+from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings
 from ntdcfe_plugins.sktime import CounterfactualClassifier, CounterfactualExplainer
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.pace import Pace
@@ -294,3 +294,35 @@ class TestHowItIsShown:
     def test_of_an_instance_that_is_not_there(self, result, i):
         with pytest.raises(InvalidInputError, match="position of one of the 2 instances"):
             result.plot(i)
+
+
+class NaNAbove(Waiting):
+    """Gives no answer where the mean is above a number."""
+
+    def __init__(self, most=0.0):
+        self.most = most
+        super().__init__()
+
+    def _predict_proba(self, X):
+        means = np.array([one.to_numpy().mean() for one in X])
+        return np.where((means > self.most)[:, None], np.nan, super()._predict_proba(X))
+
+    def _predict(self, X):
+        return self.classes_[np.nan_to_num(self._predict_proba(X)).argmax(1)]
+
+
+class TestNaN:
+    def test_of_the_series_themselves_is_refused_with_the_remedy(self):
+        model = NaNAbove(-9.0).fit(series(), LABELS)
+        with pytest.raises(InvalidInputError, match=r"NaNAbove answers NaN.*predict_proba\(X\).*scale the series"):
+            CounterfactualExplainer(model).explain(series(), "high")
+
+    def test_far_away_is_said_with_the_remedy(self):
+        model = NaNAbove(0.11).fit(series(), LABELS)  # nothing above 0.15, where "high" begins, has an answer
+        with pytest.raises(PredictorError, match=r"returned NaN.*give the channels bounds"):
+            CounterfactualExplainer(model, random_state=0).explain(series(), "high", max_rows=300)
+
+    def test_in_some_rows_is_counted(self):
+        model = NaNAbove(0.6).fit(series(), LABELS)
+        result = CounterfactualExplainer(model, random_state=0).explain(series(), "high", max_rows=300)
+        assert result.table["valid"].all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -12,7 +13,9 @@ from ntdcfe.run.batch import Shown
 
 
 class RowBar:
-    """What the engine tells its progress to: a bar of rows, or what the user gave.
+    """A bar over the rows of all series, which may be worked on in several groups; or what the user gave in its place.
+
+    A series that is finished counts with all the rows that it was given. Workers tell of finished series only.
 
     Parameters
     ----------
@@ -25,36 +28,38 @@ class RowBar:
 
     Examples
     --------
-    >>> with RowBar(False, 100) as shown:
-    ...     shown
+    >>> with RowBar(False, 100) as bar:
+    ...     bar.of_group(1)
     False
     """
 
     def __init__(self, progress: Shown, max_rows: int | None, series: int = 1) -> None:
         self._progress = progress
+        self._rows = max_rows or 0
+        self._series = series
+        self._begun = 0
         self._bar: Any = None
-        self._total = None if max_rows is None else max_rows * series
-        self._finished = 0
-        self._last = 0
 
-    def __enter__(self) -> Shown:
-        if self._progress is not True:
-            return self._progress
-        self._bar = tqdm(total=self._total, unit="row", desc="searching")
-        return self._tell
+    def __enter__(self) -> RowBar:
+        if self._progress is True:
+            self._bar = tqdm(total=self._rows * self._series or None, unit="row", desc="searching")
+        return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
 
-    def _tell(self, progress: Progress) -> None:
-        """Move the bar to the rows of the searches that are over, and of those at work."""
-        if not progress.rows:  # a series is finished, whose rows are counted already
-            self._bar.set_postfix(done=f"{progress.done} of {progress.instances}", refresh=False)
-            return
-        if progress.rows < self._last:  # other series have begun
-            self._finished += self._last
-        self._last = progress.rows
-        self._bar.update(self._finished + self._last - self._bar.n)
-        if math.isfinite(progress.best):
-            self._bar.set_postfix(best=f"{progress.best:.3g}", refresh=False)
+    def of_group(self, series: int) -> Shown:
+        """What the engine tells its progress to, for the next group of so many series."""
+        before, self._begun = self._begun, self._begun + series
+        return self._progress if self._bar is None else self._teller(before)
+
+    def _teller(self, before: int) -> Callable[[Progress], None]:
+        def tell(progress: Progress) -> None:
+            done = before + progress.done
+            # The rows that are told are those of the series at work.
+            self._bar.update(max(0, done * self._rows + progress.rows - self._bar.n))
+            best = {"best": f"{progress.best:.3g}"} if math.isfinite(progress.best) else {}
+            self._bar.set_postfix(series=f"{done} of {self._series}", **best, refresh=False)
+
+        return tell

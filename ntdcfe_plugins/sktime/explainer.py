@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,11 +13,13 @@ from sktime.utils.parallel import backend_dict
 
 from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe.run.batch import Shown
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.model import Model, remedies
+from ntdcfe_plugins.sktime.pace import in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
 from ntdcfe_plugins.sktime.result import CounterfactualResult, table_of
 from ntdcfe_plugins.sktime.run import Run, seed_of
@@ -101,7 +105,10 @@ class CounterfactualExplainer:
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
-        progress: bool = False,
+        seconds_per_series: float | None = None,
+        actionable_steps: Any = None,
+        progress: Shown = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> CounterfactualResult:
         """The counterfactuals of one series or of a panel.
 
@@ -119,8 +126,21 @@ class CounterfactualExplainer:
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted (``details`` has all), and the budget, in place of the settings' values: rows for
             each instance, seconds for all. A row is a series that the estimator is asked about by one of its methods.
-        progress : bool
-            Whether to show a bar.
+        seconds_per_series : float, optional
+            About how long a series may take: a slow estimator is asked fewer rows, and the result says so. 60 where
+            neither this nor `max_rows` is said; infinite for no limit. Where all rows are answered in time, this
+            changes nothing, and the seed alone decides the result.
+        actionable_steps : slice or list, of times or of positions, or a mask, optional
+            The steps that may change, beside what `features` says: ``slice("2024-05", None)`` by each instance's own
+            time index, ``slice(-8, None)`` by positions.
+        progress : bool or callable
+            Whether to show a bar of rows, which moves while a series is worked on (on workers, when one is finished);
+            or a function that is told of a :class:`ntdcfe.Progress`.
+        checkpoint : path, optional
+            A file that each finished instance is written to; a later call with the same series, target and settings
+            goes on from there, see :meth:`ntdcfe.NTDCFE.explain_batch`. Instances that cannot share calls (of
+            different lengths, for instance) get a file for each group, with the position of its first instance in
+            its name.
 
         Raises
         ------
@@ -138,34 +158,39 @@ class CounterfactualExplainer:
             prefer=prefer, n_counterfactuals=n_counterfactuals, max_rows=max_rows, max_seconds=max_seconds
         )
         features, seed = features_of(self.features, panel), seed_of(self.random_state)
-        run = Run(self, panel, targets, settings, features, seed, progress)
+        seconds = seconds_a_series(settings, max_rows, seconds_per_series, len(panel))
+        run = Run(self, panel, targets, settings, features, seed, progress, actionable_steps, checkpoint, seconds)
+        run.check_steps()
 
         with remedies():
+            began = time.monotonic()
             present = model.first_look(panel, graded=run.may_search)
+            look = (time.monotonic() - began) / model.n_asked
             targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
-            details, predicted, valid = self._searched(run, present, targets)
+            details, predicted, valid, note = self._searched(run, present, targets, look)
         details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
         table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
-        return CounterfactualResult(as_given(_filled(panel, details)), table, details)
+        return CounterfactualResult(as_given(_filled(panel, details)), table, details, note)
 
     def _searched(
-        self, run: Run, present: Prediction, targets: list[Target]
-    ) -> tuple[list[Counterfactual], list[Any], NDArray[np.bool_]]:
-        """The counterfactuals, what the model predicts of them in the container, and which reach their targets."""
+        self, run: Run, present: Prediction, targets: list[Target], look: float
+    ) -> tuple[list[Counterfactual], list[Any], NDArray[np.bool_], str]:
+        """The counterfactuals, what the model predicts of them in the container, which reach their targets, a note."""
         if not run.may_search:
             details = run.from_first_look(present)
-            return details, list(present.outcomes), np.array([cf.found for cf in details])
-        details = run.search(present)
+            return details, list(present.outcomes), np.array([cf.found for cf in details]), ""
+        details, limits = run.search(present, look)
+        note = in_words(run.limits, limits, run.seconds)
         prediction = self.model.ask(_filled(run.panel, details), len(details))
         reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
         valid, predicted = np.array(reached) & [cf.found for cf in details], list(prediction.outcomes)
         # Where predict disagrees with the probabilities, or the container matters, predict on the container decides:
-        # it is asked by another search.
-        wrong = [i for i, cf in enumerate(details) if cf.found and not valid[i]]
+        # it is asked by another search, unless the time is spent.
+        wrong = [] if note else [i for i, cf in enumerate(details) if cf.found and not valid[i]]
         for i, cf in run.search_again(wrong, details).items():
             details[i], valid[i] = cf, cf.found
             predicted[i] = present.outcomes[i] if cf.prediction is None else cf.prediction
-        return details, predicted, valid
+        return details, predicted, valid, note
 
 
 def _filled(panel: Panel, details: list[Counterfactual]) -> Any:

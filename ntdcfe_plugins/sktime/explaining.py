@@ -71,7 +71,8 @@ class Explaining:
         X : panel of mtype numpy3D, numpyflat, pd-multiindex, nested_univ or df-list, or one series
         target : label, list of labels, "other", interval, Target, or one for each instance
         **limits
-            ``prefer``, ``n_counterfactuals``, ``max_rows``, ``max_seconds``, ``progress``.
+            ``prefer``, ``n_counterfactuals``, ``max_rows``, ``max_seconds``, ``seconds_per_series``,
+            ``actionable_steps``, ``progress``, ``checkpoint``.
         """
         self.check_is_fitted()  # type: ignore[attr-defined]
         fitted = getattr(self, f"{self._inner}_", None)

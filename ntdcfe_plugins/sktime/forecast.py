@@ -17,6 +17,7 @@ from sktime.datatypes import convert_to
 from ntdcfe import NTDCFE, Constraint, Features, InvalidInputError, PredictorError, SearchSettings
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.run.batch import Shown
+from ntdcfe.run.checkpoint import begun_with
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins._shared.asked import from_first_look
@@ -26,7 +27,7 @@ from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.forecast_result import ForecastResult
 from ntdcfe_plugins.sktime.forecasting import Asked, aim_of, settled
-from ntdcfe_plugins.sktime.pace import SECONDS_A_SERIES, Pace, in_few_batches
+from ntdcfe_plugins.sktime.pace import Pace, as_begun, in_few_batches, in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import FrameList
 from ntdcfe_plugins.sktime.result import table_of
 from ntdcfe_plugins.sktime.run import OfNumpy3D, seed_of
@@ -121,7 +122,7 @@ class CounterfactualForecastExplainer:
         n_counterfactuals: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
-        seconds_per_series: float | None = SECONDS_A_SERIES,
+        seconds_per_series: float | None = None,
         progress: Shown = False,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> ForecastResult:
@@ -153,9 +154,9 @@ class CounterfactualForecastExplainer:
             Which kind of answer is wanted, in place of the settings' value; ``details`` has the others.
         n_counterfactuals, max_rows, max_seconds : optional
             How many are wanted, and the budget, in place of the settings' values. A row is one forecast.
-        seconds_per_series : float or None
-            Where `max_rows` is not said: as many rows as the forecaster answers in about these seconds, at most the
-            settings' own.
+        seconds_per_series : float, optional
+            About how long it may take: a slow forecaster is asked fewer rows, and the result says so. 60 where neither
+            this nor `max_rows` is said; infinite for no limit.
         progress : bool or callable
             Whether to show a bar of rows; or a function of a :class:`ntdcfe.Progress`.
         checkpoint : path, optional
@@ -178,14 +179,15 @@ class CounterfactualForecastExplainer:
         cutoff = self.forecaster.cutoff if asked.way == "predict" else asked.panel.container[0].index[-1:]
         asked.aim = aim = aim_of(target, of, now.index, cutoff)
         n_asked += 1  # the forecast of the answer
-        if max_rows is None and seconds_per_series is not None and settings.max_rows == SearchSettings().max_rows:
-            seconds = seconds_per_series if settings.max_seconds is None else settings.max_seconds
-            settings = Pace(0.0, one_forecast).fitted(settings, seconds)
-        settings = in_few_batches(settings)
+        seconds = seconds_a_series(settings, max_rows, seconds_per_series)
 
         features = features_of(self.features, asked.panel)
         features = replace(features, actionable_steps=steps & features.step_mask(len(steps)))
-        limits = for_the_search(settings, n_asked, time.monotonic() - started)
+        wanted = limits = for_the_search(settings, n_asked, time.monotonic() - started)
+        if seconds is not None:
+            limits = Pace(0.0, one_forecast).fitted(limits, seconds)
+            limits = limits if checkpoint is None else as_begun(limits, begun_with(checkpoint))
+        limits = in_few_batches(limits)
         engine = NTDCFE(
             asked,
             features,
@@ -201,8 +203,8 @@ class CounterfactualForecastExplainer:
         if settings.max_rows is not None and settings.max_rows <= n_asked:
             (cf,) = from_first_look(engine, original, [aim.target], present)
         else:
-            with RowBar(progress, limits.max_rows) as shown:
-                (cf,) = engine.explain_batch(original, aim.target, progress=shown, checkpoint=checkpoint)
+            with RowBar(progress, limits.max_rows) as bar:
+                (cf,) = engine.explain_batch(original, aim.target, progress=bar.of_group(1), checkpoint=checkpoint)
         if asked.cause is not None and not cf.found and cf.unscored >= cf.rows - n_asked - 1:
             raise PredictorError(f"the forecaster fails: {asked.cause}") from asked.cause
         cf = with_costs(cf, n_asked, n_asked)
@@ -215,8 +217,8 @@ class CounterfactualForecastExplainer:
         way = asked.way
         assert way != "auto"
         changed: Literal["X", "y"] = "X" if way == "predict" else "y"
-        history = _history(self.forecaster)
-        return ForecastResult(asked.as_given([frame]), now, then, table, [cf], changed, way, aim, history)
+        history, note = _history(self.forecaster), in_words(wanted, limits, seconds)
+        return ForecastResult(asked.as_given([frame]), now, then, table, [cf], changed, way, aim, history, note)
 
 
 def _asked(

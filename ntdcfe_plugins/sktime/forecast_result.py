@@ -45,6 +45,8 @@ class ForecastResult:
         Which number of the forecast is wanted where.
     history : Series, DataFrame or None
         What the forecaster remembers of y, for the picture.
+    note : str
+        That a slow forecaster was asked fewer rows; empty if it was not.
     """
 
     counterfactual: Any
@@ -56,6 +58,7 @@ class ForecastResult:
     way: Literal["predict", "update", "refit"]
     aim: Aim
     history: Any = None
+    note: str = ""
 
     @property
     def valid(self) -> bool:
@@ -73,7 +76,7 @@ class ForecastResult:
         head = f"Wanted: {self.aim}. Now{off}: {now}."
         if cf.status == "already_target":
             return f"{head} Nothing has to change."
-        cost = f"{cf.rows} forecasts, {cf.seconds:.1f} s; {WAYS[self.way]}"
+        cost = f"{cf.rows} forecasts, {cf.seconds:.1f} s; {WAYS[self.way]}" + (f"; {self.note}" if self.note else "")
         if not cf.found:
             return f"{head}\nNothing was found: {cf.reason} ({cost})."
         lines = [head, f"With these changes of {self.change} it is {then}:"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,12 +11,17 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from sktime.base import BaseEstimator
+from sktime.transformations.base import BaseTransformer
+from sktime.transformations.compose import FitInTransform
 
 from ntdcfe import InvalidInputError, PredictorError
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.panels import Panel
 from ntdcfe_plugins.sktime.values import copied
+
+# How sktime says that a transformer of a pipeline is fitted to each series by itself.
+PER_INSTANCE = re.compile(r"(\w+) is a transformer that applies per individual time series")
 
 
 class Model:
@@ -100,32 +106,62 @@ class Model:
         ------
         InvalidInputError
             The estimator fails on them, and its tags say that it cannot take such series. The tags alone do not
-            decide: those of a pipeline may be stricter than it is.
+            decide: those of a pipeline may be stricter than it is. Or it answers NaN to all of them.
         """
         try:
-            return self.ask(panel.container, len(panel), graded)
+            prediction = self.ask(panel.container, len(panel), graded)
         except Exception as error:
-            if reason := self._lacks(panel):
+            if reason := self._lacks(panel) or self._fitted_to_each(error):
                 raise InvalidInputError(reason) from error
             raise
+        answers = prediction.outcomes if prediction.probabilities is None else prediction.probabilities
+        if answers.dtype.kind == "f" and not np.isfinite(answers.reshape(len(panel), -1)).all(axis=1).any():
+            raise InvalidInputError(
+                f"{type(self.estimator).__name__} answers NaN or infinity to the series of X themselves, so that there "
+                f"is no prediction to explain: see its {self.method}(X). A network does so where its training diverged "
+                "or its input is far from what it was trained on: scale the series in a pipeline, or train it with a "
+                "smaller learning rate."
+            )
+        return prediction
 
     def _lacks(self, panel: Panel) -> str:
         """What in these series the estimator cannot take according to its tags, and the remedy; empty if nothing."""
         if not self.is_sktime:
             return ""
         wanted = {
-            "multivariate": ("several channels", len(panel.names) > 1, "ColumnConcatenator"),
-            "missing_values": ("missing values", panel.has_missing, "Imputer"),
-            "unequal_length": ("series of unequal length", np.ptp(panel.lengths) > 0, "PaddingTransformer"),
+            "multivariate": ("several channels", len(panel.names) > 1, "ColumnConcatenator()"),
+            "missing_values": ("missing values", panel.has_missing, "FitInTransform(Imputer())"),
+            "unequal_length": ("series of unequal length", np.ptp(panel.lengths) > 0, "PaddingTransformer()"),
         }
         for tag, (what, present, remedy) in wanted.items():
             if present and not self.estimator.get_tag(f"capability:{tag}", False, raise_error=False):
                 name = type(self.estimator).__name__
                 return (
                     f"X has {what}, and {name} cannot take them (its tag capability:{tag} is False): "
-                    f"fit a pipeline, for instance {remedy}() * {name}(...)."
+                    f"fit a pipeline, for instance {remedy} * {name}(...)."
                 )
         return ""
+
+    def _fitted_to_each(self, error: Exception) -> str:
+        """That the estimator may fail since its transformers are fitted to each series, and the remedy, or nothing."""
+        if not self.is_sktime or PER_INSTANCE.search(str(error)):  # the latter is said by `remedies`
+            return ""
+        parts = self.estimator.get_params()
+        mended = tuple(f"{name}__" for name, part in parts.items() if isinstance(part, FitInTransform))
+        for name, part in parts.items():
+            if not isinstance(part, BaseTransformer) or isinstance(part, FitInTransform) or name.startswith(mended):
+                continue
+            if part.get_tag("scitype:instancewise") and not part.get_tag("fit_is_empty"):
+                return f"the estimator fails on X ({type(error).__name__}: {error}). {_remedy(type(part).__name__)}"
+        return ""
+
+
+def _remedy(transformer: str, n: str = "the") -> str:
+    return (
+        f"{transformer}, a transformer of the pipeline, is fitted to each series by itself, so that the pipeline "
+        f"predicts only {n} series that it was fitted to, and no others in their place: fit the pipeline with "
+        f"FitInTransform({transformer}(...)) in place of {transformer}(...), which fits where it transforms."
+    )
 
 
 @contextmanager
@@ -134,10 +170,12 @@ def remedies() -> Iterator[None]:
     try:
         yield
     except PredictorError as error:
-        if "FitInTransform" not in str(error):
+        if "NaN" in str(error):
+            raise PredictorError(
+                f"{error} Values far from those that it was fitted to often do that: give the channels bounds, "
+                "features={'channel': {'bounds': (low, high)}}, or let them go less far, SearchSettings(reach=1)."
+            ) from error
+        if not (named := PER_INSTANCE.search(str(error))):
             raise
-        raise InvalidInputError(
-            "a transformer of the pipeline is fitted to each series by itself, so that the pipeline predicts only the "
-            "series that it was fitted to, and no others in their place: fit it with FitInTransform(transformer) in "
-            "place of the transformer, which fits where it transforms."
-        ) from error
+        seen = re.search(r"instances seen in fit: (\d+)", str(error))
+        raise InvalidInputError(_remedy(named[1], "the" if seen is None else f"the {seen[1]}")) from error

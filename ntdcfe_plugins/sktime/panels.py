@@ -74,9 +74,13 @@ class Panel(ABC):
             rows[..., j] = as_held(rows[..., j], dtype)
         return rows
 
+    def times(self, i: int) -> pd.Index:
+        """The time index of instance `i`; of a container without one, positions."""
+        return pd.RangeIndex(len(self.series[i]))
+
     def step_names(self, i: int) -> list[str] | None:
         """The names of the steps of instance `i`, None if they have none."""
-        return None
+        return names_of(self.times(i))
 
     @abstractmethod
     def _read(self) -> Sequence[Any]:
@@ -142,9 +146,9 @@ class Wide(Panel):
         dtypes = (getattr(dtype, "numpy_dtype", dtype) for dtype in X.dtypes)
         super().__init__(X, ["value"], [np.result_type(*dtypes)], X.index)
 
-    def step_names(self, i: int) -> list[str] | None:
-        """See :meth:`Panel.step_names`."""
-        return names_of(self.container.columns)
+    def times(self, i: int) -> pd.Index:
+        """See :meth:`Panel.times`."""
+        return self.container.columns
 
     def _read(self) -> Sequence[Any]:
         return list(numbers(self.container)[:, :, None])
@@ -167,9 +171,9 @@ class MultiIndexed(Panel):
         self._rows = [np.flatnonzero(codes == i) for i in range(len(instances))]
         super().__init__(X, X.columns, X.dtypes, instances)
 
-    def step_names(self, i: int) -> list[str] | None:
-        """See :meth:`Panel.step_names`."""
-        return names_of(self.container.index[self._rows[i]].get_level_values(1))
+    def times(self, i: int) -> pd.Index:
+        """See :meth:`Panel.times`."""
+        return self.container.index[self._rows[i]].get_level_values(1)
 
     def _read(self) -> Sequence[Any]:
         values = numbers(self.container)
@@ -199,9 +203,9 @@ class Nested(Panel):
         first = [cell.dtype for cell in X.iloc[0]]
         super().__init__(X, X.columns, first, X.index)
 
-    def step_names(self, i: int) -> list[str] | None:
-        """See :meth:`Panel.step_names`."""
-        return names_of(self.container.iloc[i, 0].index)
+    def times(self, i: int) -> pd.Index:
+        """See :meth:`Panel.times`."""
+        return self.container.iloc[i, 0].index
 
     def _read(self) -> Sequence[Any]:
         series = []
@@ -238,9 +242,9 @@ class FrameList(Panel):
             raise InvalidInputError("the DataFrames in X must have the same columns.")
         super().__init__(X, first.columns, first.dtypes, range(len(X)))
 
-    def step_names(self, i: int) -> list[str] | None:
-        """See :meth:`Panel.step_names`."""
-        return names_of(self.container[i].index)
+    def times(self, i: int) -> pd.Index:
+        """See :meth:`Panel.times`."""
+        return self.container[i].index
 
     def _read(self) -> Sequence[Any]:
         return [numbers(one) for one in self.container]

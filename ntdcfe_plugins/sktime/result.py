@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ntdcfe import Counterfactual, Target
+from ntdcfe import Counterfactual, InvalidInputError, Target
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins.sktime.panels import Panel
 
@@ -27,6 +28,7 @@ class CounterfactualResult:
     table : pandas.DataFrame
         One row an instance: the model's prediction of the series (``present``), the ``target``, the prediction of
         the counterfactual (``prediction``), whether that reaches the target (``valid``), the engine's ``status``,
+        whether its search came to its own end (``complete``; False where the time, the model or an interrupt ended it),
         ``proximity`` (L1), ``sparsity`` (changed cells), the ``changes`` in words, which ``option`` it is ("simplest",
         "nearest", "sturdiest"; None if of none of these kinds), its named ``edits`` in words, the share of disturbed
         copies that held (``survival``) and its ``lower_bound``, whether a second model, if one was given,
@@ -34,21 +36,64 @@ class CounterfactualResult:
         to the model, ``seconds``. Steps are named as in the container.
     details : list of ntdcfe.Counterfactual
         The engine's answers, with series as arrays (time, channel).
+    note : str
+        What has to be said of the whole search: that a slow estimator was asked fewer rows; empty if nothing.
     """
 
     counterfactuals: Any
     table: pd.DataFrame
     details: list[Counterfactual]
+    note: str = ""
 
     def __repr__(self) -> str:
         n = len(self.table)
         return f"CounterfactualResult({n} instance{'s' * (n > 1)}, {int(self.table['valid'].sum())} valid)"
 
     def __str__(self) -> str:
+        note = f"\n({self.note})" if self.note else ""
         if len(self.details) == 1:
-            return str(self.details[0])
+            return f"{self.details[0]}{note}"
         shown = self.table[["present", "target", "prediction", "valid", "proximity", "sparsity", "rows", "calls"]]
-        return f"{self!r}\n{shown.to_string(float_format='{:.4g}'.format)}"
+        late = int((~self.table["complete"]).sum())
+        ended = f"\n(the search of {late} of them was ended early, see status and complete)" if late else ""
+        return f"{self!r}\n{shown.to_string(float_format='{:.4g}'.format)}{ended}{note}"
+
+    def plot(self, i: int = 0, **options: Any) -> Any:
+        """A picture of the counterfactual of the instance at position `i`.
+
+        Parameters
+        ----------
+        i : int
+        **options
+            Of :func:`ntdcfe_plugins.plot.plot_counterfactual`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from ntdcfe_plugins.plot import plot_counterfactual
+
+        return plot_counterfactual(self._detail(i), **options)
+
+    def report(self, path: Any, i: int = 0, **options: Any) -> Path:
+        """Write the counterfactual of the instance at position `i` as a page to hand on, with JSON beside it.
+
+        Parameters
+        ----------
+        path : path
+        i : int
+        **options
+            Of :func:`ntdcfe_plugins.letter.write_letter`.
+        """
+        from ntdcfe_plugins.letter import write_letter
+
+        return write_letter(self._detail(i), path, **options)
+
+    def _detail(self, i: int) -> Counterfactual:
+        n = len(self.details)
+        if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not -n <= i < n:
+            raise InvalidInputError(f"i must be the position of one of the {n} instances, got {i!r}.")
+        return self.details[int(i)]
 
 
 def table_of(
@@ -84,6 +129,7 @@ def table_of(
         "prediction": predicted,
         "valid": valid,
         "status": [cf.status for cf in details],
+        "complete": [cf.complete for cf in details],
         "proximity": [cf.proximity for cf in details],
         "sparsity": pd.array([cf.sparsity for cf in details], dtype="Int64"),
         "changes": ["; ".join(cf.sentences()) for cf in details],

@@ -18,6 +18,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.preprocessing import StandardScaler
 from sktime.classification.base import BaseClassifier
 from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
 from sktime.classification.dummy import DummyClassifier
@@ -29,13 +30,17 @@ from sktime.dists_kernels import FlatDist, ScipyDist
 from sktime.exceptions import NotFittedError
 from sktime.pipeline import make_pipeline
 from sktime.regression.distance_based import KNeighborsTimeSeriesRegressor
+from sktime.transformations.adapt import TabularToSeriesAdaptor
 from sktime.transformations.colconcat import ColumnConcatenator
-from sktime.transformations.compose import FitInTransform
+from sktime.transformations.compose import FeatureUnion, FitInTransform, Id
+from sktime.transformations.detrend import Detrender
 from sktime.transformations.difference import Differencer
 from sktime.transformations.exponent import ExponentTransformer
 from sktime.transformations.impute import Imputer
+from sktime.transformations.paa import PAA
 from sktime.transformations.padder import PaddingTransformer
 from sktime.transformations.summarize import SummaryTransformer
+from sktime.transformations.truncation import TruncationTransformer
 from sktime.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from ntdcfe import NTDCFE, Counterfactual, Features, InvalidInputError, SearchSettings, Target
@@ -183,8 +188,8 @@ class TestTheTable:
         result = explainer.explain(X, "other")
         assert list(result.table.index) == ["watch 9", "watch 8", "watch 7"]
         assert list(result.table.columns) == [
-            "present", "target", "prediction", "valid", "status", "proximity", "sparsity", "changes", "option",
-            "edits", "survival", "lower_bound", "rows", "calls", "seconds",
+            "present", "target", "prediction", "valid", "status", "complete", "proximity", "sparsity", "changes",
+            "option", "edits", "survival", "lower_bound", "rows", "calls", "seconds",
         ]  # fmt: skip
         assert (result.table["rows"] <= 1000).all()
         assert result.table["changes"].str.contains("'[xyz]'").all()
@@ -325,17 +330,56 @@ class TestTime:
 
 
 class TestCompositions:
-    @pytest.mark.parametrize("n", [2, 20])
-    def test_a_transformer_that_is_fitted_to_each_series_is_refused_with_the_remedy(self, n):
+    @pytest.mark.parametrize(
+        ("transformer", "named", "n"),
+        [
+            (Differencer(), "Differencer", 2),
+            (Differencer(), "Differencer", 20),
+            (ExponentTransformer(2) * Differencer(), "Differencer", 2),
+            (TabularToSeriesAdaptor(StandardScaler()), "TabularToSeriesAdaptor", 2),
+            (FeatureUnion([("power", ExponentTransformer(2)), ("steps", Differencer())]), "Differencer", 2),
+            (Imputer(), "Imputer", 2),
+        ],
+        ids=["one", "as many as fitted", "two", "adaptor", "union", "imputer"],
+    )
+    def test_a_transformer_that_is_fitted_to_each_series_is_refused_with_the_remedy(self, transformer, named, n):
         X, y = load_unit_test(split="train", return_type="numpy3D")
         knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
-        each = CounterfactualExplainer((Differencer() * knn).fit(X, y), settings=SLOW, random_state=0)
-        with pytest.raises(InvalidInputError, match=r"FitInTransform\(transformer\) in place of the transformer"):
+        each = CounterfactualExplainer((transformer.clone() * knn).fit(X, y), settings=SLOW, random_state=0)
+        with pytest.raises(InvalidInputError, match=rf"only the 20 series .*FitInTransform\({named}\(...\)\) in place"):
             each.explain(X[:n])
-        remedy = (FitInTransform(Differencer()) * knn).fit(X, y)
-        result = CounterfactualExplainer(remedy, settings=QUICK, random_state=0).explain(X[:2])
+
+    def test_one_that_answers_nothing_about_other_series_is_refused_too(self):
+        X, y = load_unit_test(split="train", return_type="numpy3D")
+        knn = KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)
+        with pytest.raises(InvalidInputError, match=r"contains NaN.*FitInTransform\(Detrender\(...\)\) in place"):
+            CounterfactualExplainer((Detrender() * knn).fit(X, y)).explain(X[:2])
+        mended = (FitInTransform(Detrender()) * knn).fit(X, y)
+        with pytest.raises(ValueError, match="X") as refused:  # too short for the classifier, which says so itself
+            CounterfactualExplainer(mended).explain(X[:2, :, :9])
+        assert "in place of Detrender" not in str(refused.value)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "transformer",
+        [
+            FitInTransform(Differencer()),
+            FitInTransform(Detrender()),
+            TabularToSeriesAdaptor(StandardScaler(), fit_in_transform=True),
+            FeatureUnion([("as it is", Id()), ("power", ExponentTransformer(2))]),
+            Imputer("mean"),
+            PAA(6),
+            TruncationTransformer(10),
+        ],
+        ids=lambda transformer: type(transformer).__name__,
+    )
+    def test_the_remedy_and_other_transformers_are_explained(self, transformer):
+        X, y = load_unit_test(split="train", return_type="numpy3D")
+        model = (transformer * KNeighborsTimeSeriesClassifier(distance=EUCLIDEAN)).fit(X, y)
+        settings = SearchSettings(max_rows=120, batch_rows=12)
+        result = CounterfactualExplainer(model, settings=settings, random_state=0).explain(X[:1])
         assert result.table["valid"].all()
-        assert (remedy.predict(result.counterfactuals) != remedy.predict(X[:2])).all()
+        assert (model.predict(result.counterfactuals) != model.predict(X[:1])).all()
 
     def test_what_a_pipeline_takes_is_found_out_by_asking_it(self):
         X, y = motions(20)

@@ -406,6 +406,19 @@ class TestHowItIsShown:
         assert len(figure.axes) >= 2
         figure.savefig(tmp_path / "forecast.png")
 
+    def test_of_another_past_its_last_steps_are_shown(self):
+        pyplot = pytest.importorskip("matplotlib.pyplot")
+        forecaster = NaiveForecaster("mean", window_length=4).fit(PASSENGERS)
+        result = CounterfactualForecastExplainer(forecaster, random_state=0).explain(
+            FH, (None, 400), of="mean", actionable_steps=HALF_A_YEAR, max_rows=150
+        )
+        figure = result.plot(history=12)
+        above, lane = figure.axes[:2]
+        assert above.get_legend_handles_labels()[1] == ["past", "past then", "forecast now", "forecast then"]
+        assert "mean at most 400" in [text.get_text().strip() for text in above.texts]
+        assert lane.get_xlim() == (len(PASSENGERS) - 12.5, len(PASSENGERS) - 0.5)
+        pyplot.close(figure)
+
     def test_as_a_page(self, result, tmp_path):
         pytest.importorskip("matplotlib")
         page = result.report(tmp_path / "forecast.html")

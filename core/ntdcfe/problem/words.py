@@ -71,6 +71,8 @@ def reservations(cf: Counterfactual) -> list[str]:
         told.append("asked in a call of its own, the model says otherwise: it answers by what else is in the batch")
     elif cf.found and not cf.confirmed:
         told.append("not asked again often enough to be sure: the time or the rows gave out before")
+    elif cf.status == "found" and not cf.complete:
+        told.append("the time gave out before the search had ended: a simpler or nearer answer may be found with more")
     if cf.unscored:
         told.append(f"the model gave no answer for {cf.unscored} of {cf.rows} rows")
     if cf.found and cf.widened > 1:

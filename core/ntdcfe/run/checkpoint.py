@@ -142,6 +142,15 @@ class Checkpoint:
             )
 
 
+def begun_with(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """What decides the results of the run that a file was begun with; nothing if there is no such file."""
+    try:
+        with Path(path).open(encoding="utf-8") as lines:
+            return dict(json.loads(lines.readline())["run"])
+    except (OSError, ValueError, KeyError, TypeError):  # a file that is damaged is refused where it is gone on from
+        return {}
+
+
 def _digest(X: NDArray[Any]) -> dict[str, Any]:
     return {
         "shape": list(X.shape),

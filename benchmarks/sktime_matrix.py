@@ -1,0 +1,190 @@
+"""Every classifier and regressor that sktime ships and that runs here: fitted small, and explained.
+
+    python benchmarks/sktime_matrix.py [--only FCNClassifierTorch TimeSeriesSVC]
+
+All estimators of `sktime.registry.all_estimators` whose dependencies are installed, with the parameters of sktime's own
+tests; networks are trained for more epochs than there, so that their answers differ from one series to the next. Each
+one is fitted and explained in a process of its own, which is ended when it takes too long. Written to
+``results/sktime.md``; with ``--only`` nothing is written, only shown.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import report
+from sktime.datasets import load_basic_motions, load_covid_3month, load_unit_test
+from sktime.datatypes import convert_to
+from sktime.registry import all_estimators
+from sktime.utils.dependencies import _check_estimator_deps
+
+from ntdcfe import InvalidInputError, SearchSettings
+from ntdcfe_plugins.sktime import CounterfactualExplainer
+
+SERIES, ROWS = 2, 600
+# Seconds that a process may take, its imports and the fit included.
+LIMIT = 240
+EPOCHS = 30
+KINDS = ("classifier", "regressor")
+# What can come out, best first.
+OUTCOMES = {
+    "explained": "each series has a counterfactual that `predict` confirms in the container that comes back",
+    "in part": "that holds for one of the series",
+    "not found": "none was found, and the status says why",
+    "refused": "refused before the search, with the reason and the remedy",
+    "does not run": "it fails to fit or to predict by itself, without us",
+    "constant": "none was found, and it says the same of every series that it was fitted to",
+    "failed": "it fits and predicts by itself, and ended with an error",
+    "too slow": f"it was ended after {LIMIT} s",
+}
+
+
+def estimators() -> dict[str, tuple[str, Any]]:
+    """All classifiers and regressors whose dependencies are installed: from their names to kind and class."""
+    return {
+        name: (kind, estimator)
+        for kind in KINDS
+        for name, estimator in all_estimators(kind)
+        if _check_estimator_deps(estimator, severity="none")
+    }
+
+
+def data(kind: str, multivariate: bool) -> tuple[str, Any, Any]:
+    """A small set: its name, series (instance, channel, time) and outcomes."""
+    if kind == "regressor":
+        X, y = load_covid_3month(split="train")
+        X = convert_to(X, "numpy3D")[:30, :, ::3]
+        return "Covid3Month", X / X.std(), y[:30]
+    if multivariate:
+        X, y = load_basic_motions(split="train", return_type="numpy3D")
+        return "BasicMotions", X[::2, :3, ::4], y[::2]
+    X, y = load_unit_test(split="train", return_type="numpy3D")
+    return "UnitTest", X, y
+
+
+def small(estimator: Any) -> Any:
+    """The estimator with the parameters of sktime's tests, networks trained for longer."""
+    made = estimator.create_test_instance()
+    epochs = [name for name in ("num_epochs", "n_epochs", "max_epochs") if name in made.get_params(deep=False)]
+    seed = ["random_state"] if "random_state" in made.get_params(deep=False) else []
+    return made.set_params(**dict.fromkeys(epochs, EPOCHS), **dict.fromkeys(seed, 0))
+
+
+def explained(name: str) -> dict[str, Any]:
+    """What comes of one estimator, for the table."""
+    kind, estimator = estimators()[name]
+    warnings.simplefilter("ignore")
+    row: dict[str, Any] = {"outcome": "does not run", "reason": ""}
+    try:
+        model = small(estimator)
+        row["data"], X, y = data(kind, model.get_tag("capability:multivariate", False, raise_error=False))
+        model.fit(X, y)
+        now = model.predict(X)
+    except Exception as error:
+        return {**row, "reason": f"{type(error).__name__}: {error}"}
+    if kind == "classifier":
+        target, which = "other", np.arange(SERIES)
+    else:
+        target, which = (float(np.nanquantile(now, 0.75)), None), np.argsort(now)[:SERIES]
+    constant = len(set(np.asarray(now).tolist())) == 1
+    began = time.monotonic()
+    try:
+        result = CounterfactualExplainer(model, random_state=0).explain(
+            X[which], target, max_rows=ROWS, seconds_per_series=60
+        )
+    except InvalidInputError as error:
+        return {**row, "outcome": "refused", "reason": str(error)}
+    except Exception as error:
+        return {**row, "outcome": "failed", "reason": f"{type(error).__name__}: {error}"}
+    seconds = time.monotonic() - began
+    then = model.predict(result.counterfactuals)
+    valid = then != now[which] if kind == "classifier" else then >= target[0]
+    found = int((valid & result.table["valid"]).sum())
+    reasons = [cf.reason for cf in result.details if not cf.found] + ([result.note] if result.note else [])
+    reasons += [text for cf in result.details for text in cf.reservations()]
+    return {
+        **row,
+        "outcome": "explained" if found == SERIES else "in part" if found else "constant" if constant else "not found",
+        "success": found,
+        "rows": float(result.table["rows"].mean()),
+        "seconds": seconds / SERIES,
+        "reason": "; ".join(dict.fromkeys(reasons)),
+    }
+
+
+def in_a_process(name: str) -> dict[str, Any]:
+    """The same in a process that is ended when it takes too long."""
+    try:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", name], capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"outcome": "too slow", "reason": ""}
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"outcome"')]
+    if lines:
+        return dict(json.loads(lines[-1]))
+    last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+    return {"outcome": "failed", "reason": f"the process ended with {done.returncode}: {last[0]}"}
+
+
+def main() -> None:
+    """All estimators, one after the other."""
+    parser = report.parser(__doc__)
+    parser.add_argument("--only", nargs="*", help="names of estimators, in place of all")
+    parser.add_argument("--one", help="the name of the estimator that this process is for")
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(explained(args.one)))
+        return
+    header = report.made(SearchSettings(max_rows=ROWS), args, packages=("sktime", "scikit-learn", "pandas"))
+    everything = {kind: len(all_estimators(kind)) for kind in KINDS}
+    rows: dict[str, list[list[object]]] = {kind: [] for kind in KINDS}
+    for name, (kind, _) in estimators().items():
+        if args.only and name not in args.only:
+            continue
+        came = in_a_process(name)
+        success = f"{came['success']} of {SERIES}" if "success" in came else "-"
+        reason = " ".join(str(came["reason"]).replace("|", "/").split())
+        rows[kind].append(
+            [
+                name, came.get("data", "-"), came["outcome"], success, report.number(came.get("rows"), 0),
+                report.number(came.get("seconds")), reason if len(reason) <= 300 else f"{reason[:297]}...",
+            ]
+        )  # fmt: skip
+        print(rows[kind][-1], flush=True)
+    if args.only:
+        return
+    parts: list[Any] = []
+    head = ["Estimator", "Data", "Outcome", "Success", "Rows", "Seconds", "Reason"]
+    for kind in KINDS:
+        counts = {outcome: sum(row[2] == outcome for row in rows[kind]) for outcome in OUTCOMES}
+        said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+        parts += [
+            f"## {kind.capitalize()}s",
+            f"{len(rows[kind])} of the {everything[kind]} that sktime lists have their dependencies here: {said}.",
+            report.table(head, rows[kind]),
+        ]
+    report.write_markdown(
+        args.out / "sktime.md",
+        header,
+        "# Every classifier and regressor of sktime that runs here",
+        f"Each with the parameters of sktime's own tests (networks with {EPOCHS} epochs), fitted to a small set that sktime "
+        "brings: UnitTest (20 x 1 x 24), for those that take several channels part of BasicMotions (20 x 3 x 25), for "
+        "regressors part of Covid3Month (30 x 1 x 28, divided by its standard deviation). "
+        f"`CounterfactualExplainer(model, random_state=0)` is asked about {SERIES} of these series for another class, or "
+        "for a value in the highest quarter of those that the regressor predicts, from the lowest ones. At most "
+        f"{ROWS} rows each, fewer where a series would take more than a minute. Rows and seconds are means over the "
+        f"series. Each estimator has a process of its own. Outcomes: "
+        + "; ".join(f"*{outcome}*: {said}" for outcome, said in OUTCOMES.items()) + ".",
+        *parts,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

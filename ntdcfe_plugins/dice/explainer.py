@@ -18,7 +18,7 @@ from raiutils.exceptions import UserConfigValidationException
 from ntdcfe import Category, Constraint, Counterfactual, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
 from ntdcfe_plugins.dice.details import Details
-from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of
+from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of, rows_if_nothing_is_found
 from ntdcfe_plugins.dice.model import Model, understood
 from ntdcfe_plugins.dice.queries import check_arguments, rows_of
 from ntdcfe_plugins.dice.results import Examples, examples_of, explanations_of
@@ -52,9 +52,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
-        If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
-        changed features. The limits of rows and seconds hold for all questions to the model; a search takes at
-        least 7 calls.
+        If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, twice as many more
+        where nothing is found with these, and a price on changed features. The limits of rows and seconds hold for all
+        questions to the model; a search takes at least 7 calls.
     series : SeriesColumns, optional
         The layout of a series, if the columns are those of one. `features`, `constraints` and
         ``features_to_vary`` may then name its channels.
@@ -212,7 +212,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         details: Sequence[Details | None] = [None] * len(frame)
         if total_CFs > 0:
             wanted = [goal.target for goal in goals]
-            search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs))
+            more = rows_if_nothing_is_found(self.settings, limits, kwargs)
+            search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs), more)
             options = {"progress": verbose, **kwargs}
             answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
         examples = examples_of(

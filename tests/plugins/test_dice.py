@@ -21,10 +21,12 @@ from dice_ml.explainer_interfaces.dice_random import DiceRandom  # noqa: E402
 from dice_ml.explainer_interfaces.explainer_base import ExplainerBase  # noqa: E402
 from raiutils.exceptions import UserConfigValidationException  # noqa: E402
 from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.datasets import load_wine  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import OneHotEncoder  # noqa: E402
-from tabular import CASES, changed, needless, refused, sets_there_are  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
+from tabular import CASES, Case, changed, needless, refused, sets_there_are  # noqa: E402
 
 from ntdcfe import (  # noqa: E402
     AtMost,
@@ -1130,3 +1132,40 @@ def test_five_counterfactuals_are_different_and_none_has_a_needless_change(name,
         assert sets >= 3 or sets >= len(sets_there_are(case, query))
         extra += needless(case, query, rows)
     assert np.mean(extra) <= 0.05
+
+
+class Rows:
+    """A fitted model that counts the rows that it is asked about."""
+
+    def __init__(self, model):
+        self.model, self.classes_, self.rows = model, model.classes_, 0
+
+    def predict_proba(self, X):
+        self.rows += len(X)
+        return self.model.predict_proba(X)
+
+
+def test_where_nothing_is_found_there_is_a_second_search_that_is_counted():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier(9)).fit(X, y == 0)
+    case = Case(X, y, {name: [X[name].min(), X[name].max()] for name in X}, neighbours)
+    queries = refused(case, 10).iloc[[2, 0]]  # all neighbours of the first say no, and so they do after most changes
+    precision = {name: ["float", 2] for name in X}
+    data = dice_ml.Data(features=case.ranges, outcome_name="y", type_and_precision=precision)
+
+    def explained(some, **options):
+        m = Rows(neighbours)
+        e = NTDCFE(data, dice_ml.Model(model=m, backend="sklearn"))
+        examples = e.generate_counterfactuals(some, 5, **options).cf_examples_list
+        assert sum(example.counterfactual.rows for example in examples) == m.rows
+        return examples
+
+    (hard,), (easy,), both = explained(queries[:1]), explained(queries[1:]), explained(queries)
+    most = 35 * X.shape[1]
+    assert most < hard.counterfactual.rows <= 3 * most
+    assert easy.counterfactual.rows <= most
+    for alone, together in zip((hard, easy), both, strict=True):
+        assert len(alone.final_cfs_df) == 5
+        pd.testing.assert_frame_equal(alone.final_cfs_df, together.final_cfs_df)
+    with pytest.raises(NoCounterfactualsFound):
+        explained(queries[:1], max_rows=450)  # what the user says holds

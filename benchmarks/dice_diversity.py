@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import random
 import sys
 import time
 import warnings
@@ -209,6 +210,8 @@ def figures(method: str, case: Case, queries: pd.DataFrame, there_are: list[int]
     categories = [name for name in case.X if case.X[name].dtype == object]
     public, private = interfaces(case.X, case.y, categories)
     counted = Counted(case.model)
+    np.random.seed(0)  # noqa: NPY002 - DiCE's own methods draw from the global generators
+    random.seed(0)
     started = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         model = dice_ml.Model(model=counted, backend="sklearn")

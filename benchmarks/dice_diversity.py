@@ -244,7 +244,8 @@ SLOW_FOR_KDTREE = ("Diabetes (10, mixed), forest", "Breast cancer (30), XGBoost"
 METHODS = ("random", "genetic", "kdtree", "ntdcfe")
 HEAD = [
     "Dataset", "Method", "Validity", "Sets of features", "Three sets, or all there are", "No needless change",
-    "Proximity", "of categories", "Sparsity", "Diversity", "of categories", "Count diversity", "Rows", "Seconds",
+    "Proximity", "Proximity of categories", "Sparsity", "Diversity", "Diversity of categories", "Count diversity", "Rows",
+    "Seconds",
 ]  # fmt: skip
 
 

@@ -158,6 +158,8 @@ EVIDENCE: dict[str, Evidence] = {
     "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",)),
     "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",)),
     "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
+    "dice-diversity": _script("dice_diversity", 4, "benchmarks/dice_side_by_side.py", ADAPTERS, "tests/tabular.py",
+                              files=("dice-diversity.md",)),
     "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),

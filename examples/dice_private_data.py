@@ -61,7 +61,12 @@ explanations = explainer.generate_counterfactuals(applicant, total_CFs=4, desire
 answer = explanations.cf_examples_list[0]
 print("The applicant:\n", answer.test_instance_df.to_string(index=False))
 print("\nGranted, if instead:\n", answer.final_cfs_df.to_string(index=False))
+print("\nIn words, and how often it holds if every value is off by 1%:")
+print(answer.details_df[["edits", "survival"]].to_string(index=False))
 print(f"\nThe nearest in words:\n{answer.counterfactual}")
+
+letter = explanations.report("dice_private_data.html", title="What would change the decision on your loan")
+print(f"\nA letter to the applicant: {letter}")
 
 importance = explainer.local_feature_importance(pd.DataFrame([applicant]), total_CFs=10, desired_class="grant")
 print("\nHow often each feature is changed, over ten of them:", importance.local_importance[0])

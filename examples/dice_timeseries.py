@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from ntdcfe_plugins.dice import NTDCFE, SeriesColumns
-from ntdcfe_plugins.plot import plot_counterfactual
 
 matplotlib.use("Agg")  # draws into a file, also where there is no screen
 STEPS, CHANNELS = 48, ["load", "temperature"]
@@ -62,5 +61,5 @@ print(f"\n{len(found)} counterfactuals of shape {found.shape[1:]}, alarms: {mode
 print("cells changed in each:", (found != day).sum((1, 2)).tolist())
 
 picture = Path("dice_timeseries.png")
-plot_counterfactual(answer.counterfactual, "What would have spared us the alarm?").savefig(picture, dpi=130)
+explanations.plot(title="What would have spared us the alarm?").savefig(picture, dpi=130)
 print(f"\nPicture saved to {picture}")

@@ -29,6 +29,7 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "typed-back": answers.typed_back,
     "alibi": adapters.alibi,
     "dice": adapters.dice,
+    "dice-diversity": adapters.dice_diversity,
     "sktime": adapters.sktime,
     "paper-true": paper_cases.on_real_series,
     "paper-published": paper_cases.in_published_layout,

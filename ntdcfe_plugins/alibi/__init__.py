@@ -6,5 +6,6 @@ with extra("alibi"):
     import alibi.api.interfaces  # noqa: F401
 
 from ntdcfe_plugins.alibi.explainer import NTDCFE
+from ntdcfe_plugins.alibi.explanation import Explanation
 
-__all__ = ["NTDCFE"]
+__all__ = ["NTDCFE", "Explanation"]

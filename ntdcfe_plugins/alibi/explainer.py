@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from alibi.api.interfaces import Explainer, Explanation
+from alibi.api.interfaces import Explainer
 from numpy.typing import ArrayLike, NDArray
 
 import ntdcfe
@@ -22,7 +22,7 @@ from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.alibi import run
 from ntdcfe_plugins.alibi.columns import features_of, named
-from ntdcfe_plugins.alibi.explanation import plain
+from ntdcfe_plugins.alibi.explanation import Explanation, plain
 from ntdcfe_plugins.alibi.model import Model, Output
 from ntdcfe_plugins.alibi.targets import Targets
 
@@ -212,7 +212,8 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         Returns
         -------
         Explanation
-            Each part of its ``data`` has one entry an instance:
+            ``plot(i)`` draws the counterfactual of an instance, ``report(path, i)`` writes a letter about it. Each part
+            of its ``data`` has one entry an instance:
 
             - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
               ``distance (N,)``. Where no counterfactual was found, ``cf`` is masked (null in JSON).

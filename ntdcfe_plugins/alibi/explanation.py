@@ -1,24 +1,67 @@
-"""The parts of alibi's ``Explanation``, from the engine's counterfactuals."""
+"""alibi's ``Explanation`` and its parts, from the engine's counterfactuals."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from alibi.api import interfaces
 from alibi.exceptions import PredictorCallError
 from numpy.typing import NDArray
 
-from ntdcfe import Counterfactual, Target
+from ntdcfe import Counterfactual, InvalidInputError, Target
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.asked import AskedModel, parted
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
 from ntdcfe_plugins.alibi.targets import Goal
 
 Entries = list[list[dict[str, Any]]]
+
+
+class Explanation(interfaces.Explanation):  # type: ignore[misc]
+    """alibi's ``Explanation``, with pictures and letters; see :meth:`NTDCFE.explain` for its data.
+
+    `counterfactuals` has the engine's answer of each instance. They are no part of the data: an explanation that was
+    read from JSON has none.
+    """
+
+    counterfactuals: Sequence[Counterfactual] = ()
+    _found_by: FoundBy | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state that is pickled: without functions of the user's."""
+        return {**self.__dict__, "_found_by": None}
+
+    def plot(self, i: int = 0, **options: Any) -> Any:
+        """A picture of the counterfactual of instance `i`, see :func:`ntdcfe_plugins.plot.plot_counterfactual`."""
+        return self._about(i).plot(**options)
+
+    def report(self, path: str | os.PathLike[str], i: int = 0, **options: Any) -> Path:
+        """Write the counterfactual of instance `i` as a letter, with JSON beside it, and return its path.
+
+        Parameters
+        ----------
+        path : path
+            Ends with ``.html``.
+        i : int
+        **options
+            See :func:`ntdcfe_plugins.letter.write_letter`.
+        """
+        return self._about(i).report(path, **{"explainer": self._found_by, **options})
+
+    def _about(self, i: int) -> Counterfactual:
+        if not self.counterfactuals:
+            raise InvalidInputError("an explanation that was read from JSON has no picture: call explain again.")
+        if not -len(self.counterfactuals) <= i < len(self.counterfactuals):
+            raise InvalidInputError(f"i must be one of the {len(self.counterfactuals)} instances, got {i!r}.")
+        return self.counterfactuals[i]
 
 
 def entries_of(

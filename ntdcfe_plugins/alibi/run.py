@@ -8,7 +8,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from alibi.api.interfaces import Explanation
 from numpy.typing import ArrayLike, NDArray
 
 import ntdcfe
@@ -17,9 +16,10 @@ from ntdcfe.problem.whole import check_exact
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import refuse_unknown, with_second_model
 from ntdcfe_plugins._shared.asked import AskedModel, from_first_look
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.keyed import KeyedFeatures
 from ntdcfe_plugins.alibi.columns import whole_numbers
-from ntdcfe_plugins.alibi.explanation import data_of, entries_of
+from ntdcfe_plugins.alibi.explanation import Explanation, data_of, entries_of
 from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
 
 if TYPE_CHECKING:
@@ -83,7 +83,10 @@ def explanation(
     found = [asked.counted(i, cf) for i, cf in enumerate(found)]
     meta = copy.deepcopy(explainer.meta)
     meta["params"].update(num_samples=num_samples, output=model.output, prefer=limits.prefer)
-    return Explanation(meta=meta, data=data_of(X, first, goals, found, entries, limits.prefer))
+    told = Explanation(meta=meta, data=data_of(X, first, goals, found, entries, limits.prefer))
+    told.counterfactuals = found
+    told._found_by = FoundBy(explainer.seed, limits, explainer.constraints, explainer.plausible)
+    return told
 
 
 def engine(

@@ -14,7 +14,7 @@ with extra("dice", "dice-ml"):
 
 from ntdcfe_plugins.dice.explainer import NTDCFE
 from ntdcfe_plugins.dice.methods import Dice, register
-from ntdcfe_plugins.dice.results import Examples, NoCounterfactualsFound
+from ntdcfe_plugins.dice.results import Examples, Explanations, NoCounterfactualsFound
 from ntdcfe_plugins.dice.series import SeriesColumns
 
-__all__ = ["NTDCFE", "Dice", "Examples", "NoCounterfactualsFound", "SeriesColumns", "register"]
+__all__ = ["NTDCFE", "Dice", "Examples", "Explanations", "NoCounterfactualsFound", "SeriesColumns", "register"]

@@ -25,11 +25,15 @@ DRAWS = 40
 
 
 class RowDetail(NamedTuple):
-    """The edits that lead to a row, how it did under noise if that was asked, and its changes in words."""
+    """The edits that lead to a row, how it did under noise if that was asked, and its changes in words.
+
+    `fields` are those of a counterfactual that follow from the row.
+    """
 
     edits: tuple[Edit, ...]
     survival: Survived | None
     text: str
+    fields: dict[str, Any]
 
 
 class Details(NamedTuple):
@@ -69,7 +73,7 @@ def details_of(
             fields = described(problem, [state], cf.original)
             edits = cf.edits if cf.edits and _is(cf.x, state) else fields["edits"]
             text = "; ".join(sentences(fields["changes"], edits, problem.features.names))
-            rows.append(RowDetail(edits, one, text))
+            rows.append(RowDetail(edits, one, text, {**fields, "edits": edits, "survival": one}))
         details.append(Details(rows, {name: option.x for name, option in cf.options.items()}))
     return details
 

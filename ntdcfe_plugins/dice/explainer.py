@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from dice_ml.constants import ModelTypes
-from dice_ml.counterfactual_explanations import CounterfactualExplanations
 from dice_ml.explainer_interfaces.explainer_base import ExplainerBase
 from numpy.typing import NDArray
 from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Category, Constraint, Counterfactual, InvalidInputError, SearchSettings
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.numpy_errors import as_caller, silent
 from ntdcfe_plugins.dice.details import Details
-from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of
+from ntdcfe_plugins.dice.limits import OUR_OPTIONS, SEARCH_OPTIONS, limits_of, rows_if_nothing_is_found
 from ntdcfe_plugins.dice.model import Model, understood
 from ntdcfe_plugins.dice.queries import check_arguments, rows_of
-from ntdcfe_plugins.dice.results import Examples, examples_of, explanations_of
+from ntdcfe_plugins.dice.results import Examples, Explanations, examples_of, explanations_of
 from ntdcfe_plugins.dice.search import TableSearch
 from ntdcfe_plugins.dice.series import SeriesColumns
 from ntdcfe_plugins.dice.table import Table
@@ -53,9 +53,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     plausible : callable, optional
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
-        If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, and a price on
-        changed features. The limits of rows and seconds hold for all questions to the model; a search takes at
-        least 7 calls.
+        If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, twice as many more
+        where nothing is found with these, and a price on changed features. The limits of rows and seconds hold for all
+        questions to the model; a search takes at least 7 calls.
     series : SeriesColumns, optional
         The layout of a series, if the columns are those of one. `features`, `constraints` and
         ``features_to_vary`` may then name its channels.
@@ -113,7 +113,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         posthoc_sparsity_algorithm: str = "linear",
         verbose: bool = False,
         **kwargs: Any,
-    ) -> CounterfactualExplanations:
+    ) -> Explanations:
         """Up to `total_CFs` counterfactuals a query, nearest first; see DiCE for the arguments without an entry here.
 
         Parameters
@@ -216,12 +216,16 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             details: Sequence[Details | None] = [None] * len(frame)
             if total_CFs > 0:
                 wanted = [goal.target for goal in goals]
-                search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs))
+                more = rows_if_nothing_is_found(self.settings, limits, kwargs)
+                search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs), more)
                 options = {"progress": verbose, **kwargs}
                 answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
+            seed = kwargs.get("random_seed")
+            found_by = FoundBy(0 if seed is None else seed, limits, self.constraints, self.plausible)
             examples = examples_of(
-                frame, present, goals, answers, found, details, table, self.data_interface, desired_range=desired_range,
-                posthoc_sparsity_param=posthoc_sparsity_param, model_type=self.model.model_type,
+                frame, present, goals, answers, found, details, table, self.data_interface, found_by,
+                desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param,
+                model_type=self.model.model_type,
             )  # fmt: skip
             self._leave_behind(examples[-1], table.columns)
             return examples

@@ -22,12 +22,15 @@ class Left:
     ----------
     engines_rows : array (N,)
         What the engine asked of each query.
+    more_rows : array (N,)
+        What each query may ask beyond the limits: nothing was found of it within them.
     """
 
     def __init__(self, model: Model, total: int) -> None:
         self.model = model
         self.total = total
         self.engines_rows = np.zeros(len(model.rows), int)
+        self.more_rows = np.zeros(len(model.rows), int)
 
     @property
     def reserved(self) -> int:
@@ -39,7 +42,7 @@ class Left:
         """Rows of query `i` that may still be asked."""
         most = self.model.limits.max_rows
         spent = int(self.engines_rows[i] + self.model.rows[i])
-        return NO_LIMIT if most is None else max(0, most - spent)
+        return NO_LIMIT if most is None else max(0, most + int(self.more_rows[i]) - spent)
 
     def to_try(self, i: int) -> int:
         """Rows of query `i` for which there are rows and time, without those that are kept."""

@@ -16,6 +16,9 @@ from ntdcfe import SearchSettings
 # A table has few cells, so that it takes less than the usual budget (rules of thumb): so many rows a feature, or a
 # wanted counterfactual, but not fewer than the least number, in calls of 40 rows.
 ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
+# Where nothing is found with as many rows, so many times as many more (rule of thumb): still fewer than DiCE's own
+# random search asks (benchmarks/results/dice-diversity.md).
+TIMES_MORE = 2
 # A changed feature costs as much as a quarter of its range, because DiCE's users want few changes (rule of thumb).
 SPARSITY_WEIGHT = 1.0
 # Arguments of explain_batch that a call may pass on: all but the series, their targets and the number wanted.
@@ -47,6 +50,18 @@ def limits_of(
     if not (isinstance(proximity, (int, float, np.number)) and proximity > 0):
         raise UserConfigValidationException(f"proximity_weight must be positive, got {proximity!r}.")
     return replace(settings, sparsity_weight=settings.sparsity_weight / proximity)
+
+
+def rows_if_nothing_is_found(
+    settings: SearchSettings | None, limits: SearchSettings, options: Mapping[str, Any]
+) -> int:
+    """Rows of a second search, for a query of which the first one finds nothing; none if the user sets the rows.
+
+    Nor with a checkpoint, whose file belongs to one search.
+    """
+    if settings is not None or options.get("max_rows") is not None or options.get("checkpoint") is not None:
+        return 0
+    return TIMES_MORE * (limits.max_rows or 0) if limits.prefer == "nearest" else 0
 
 
 def _usual(n_features: int, total: int, prefer: Any) -> SearchSettings:

@@ -18,6 +18,7 @@ DOCUMENTS += sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 # Packages without which some of the documents cannot be run.
 OPTIONAL = {"alibi", "dice_ml", "sktime", "sklearn", "pandas", "matplotlib", "bokeh"}
+OPTIONAL |= {"xgboost", "lightgbm", "onnxruntime", "skl2onnx"}  # models of docs/guide/models.md
 
 
 @pytest.mark.parametrize("name", MODULES)

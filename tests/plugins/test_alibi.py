@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import json
+import pickle
 import subprocess
 import sys
 import warnings
@@ -17,6 +18,7 @@ from alibi.api.defaults import DEFAULT_DATA_CF, DEFAULT_DATA_CFRL, DEFAULT_META_
 from alibi.api.interfaces import Explainer, Explanation, FitMixin  # noqa: E402
 from alibi.exceptions import PredictorCallError, PredictorReturnTypeError  # noqa: E402
 from alibi.saving import load_explainer  # noqa: E402
+from moves import forbidden, random_feature  # noqa: E402
 from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
@@ -24,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import ntdcfe  # noqa: E402
-from ntdcfe import Causal, Constraint, Counterfactual, SearchSettings, Target  # noqa: E402
+from ntdcfe import Causal, Constraint, Continuous, Counterfactual, Features, OneHot, SearchSettings, Target  # noqa: E402
 from ntdcfe_plugins.alibi import NTDCFE  # noqa: E402
 
 ROWS = 600
@@ -919,3 +921,64 @@ def test_categories_move_as_their_order_and_their_moves_allow(ohe):
     assert explanation.edits[0][0]["text"] == "raise 'education' from bachelor to master"
     with pytest.raises(ntdcfe.InvalidInputError, match="moves"):
         NTDCFE(recorder, feature_names=["age"], moves={"age": {"young": ["old"]}})
+
+
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 300), marks=pytest.mark.slow)], ids=len)
+def test_no_forbidden_move_is_ever_sent_nor_answered(seeds):
+    moved = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        features = Features([random_feature(rng, name) for name in "abc"] + [Continuous(name="d", bounds=(-2, 2))])
+        groups = [group.start for group in features.groups()]
+        categories = {column: f for f, column in zip(features, groups, strict=True) if f.choices is not None}
+        state = np.array([[rng.normal() if f.choices is None else rng.choice(f.choices) for f in features]])
+        weights = rng.normal(size=features.n_columns)
+        recorder = Recorder(lambda X, weights=weights: (X @ weights > 0.3).astype(int))
+        explainer = NTDCFE(
+            recorder,
+            feature_names=list(features.names),
+            category_map={column: [f.describe(choice) for choice in f.choices] for column, f in categories.items()},
+            ohe=[column for column, f in categories.items() if isinstance(f, OneHot)],
+            feature_range={"d": (-2, 2)},
+            directions={f.name: f.direction for f in categories.values() if f.direction},
+            moves={f.name: dict(f.moves) for f in categories.values() if f.moves is not None},
+            max_rows=60,
+        )
+        explanation = explainer.explain(features.decode(state), num_samples=1 + seed % 3)
+        answers = [entry["X"] for entry in explanation.all[0]]
+        shown = features.encode(np.concatenate([recorder.seen, *answers])[:, None])
+        assert forbidden(features, state, shown) == set(), (seed, features)
+        moved += bool((shown[..., :3] != state[:, :3]).any())
+    assert moved > 0.6 * len(seeds)
+
+
+def test_a_picture_and_a_letter_in_one_line(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    explainer = NTDCFE(
+        lambda X: two_columns((X[:, 0] + X[:, 1] > 60).astype(float)),
+        feature_names=["income", "savings"],
+        feature_range={"income": (0, 100), "savings": (0, 100)},
+        non_actionable_features=["savings"],
+        constraints=[Causal("savings", "income", lambda income: income / 4)],
+        max_rows=ROWS,
+        seed=3,
+    )
+    explanation = explainer.explain(np.array([[20.0, 5.0], [80.0, 20.0]]), Y_t=np.array([1]))
+    figure = explanation.plot(0, title="Why was it refused?")
+    assert any("income" in text.get_text() for axis in figure.axes for text in axis.texts)
+    pyplot.close(figure)
+    letter = explanation.report(tmp_path / "letter.html", 0, model="lender 1.0")
+    page, facts = letter.read_text(), json.loads(letter.with_suffix(".json").read_text())
+    assert "lender 1.0" in page
+    assert facts["search"]["seed"] == 3
+    assert facts["rules"]["constraints"] == ["'savings' follows from 'income'"]
+    assert facts["search"]["rows"] == explanation.rows[0]
+    assert facts["decision"]["sentences"][0] in explanation.text[0]
+    explanation.report(tmp_path / "other.html", i=1)
+    for copied in (pickle.loads(pickle.dumps(explanation)), explanation):  # the rule's function is not pickled
+        copied.plot(-2)
+        with pytest.raises(ntdcfe.InvalidInputError, match="one of the 2 instances"):
+            copied.plot(2)
+    pyplot.close("all")
+    with pytest.raises(ntdcfe.InvalidInputError, match="read from JSON"):
+        type(explanation).from_json(explanation.to_json()).plot()

@@ -19,18 +19,24 @@ from dice_ml.counterfactual_explanations import CounterfactualExplanations  # no
 from dice_ml.diverse_counterfactuals import CounterfactualExamples  # noqa: E402
 from dice_ml.explainer_interfaces.dice_random import DiceRandom  # noqa: E402
 from dice_ml.explainer_interfaces.explainer_base import ExplainerBase  # noqa: E402
+from moves import forbidden, random_feature  # noqa: E402
 from raiutils.exceptions import UserConfigValidationException  # noqa: E402
 from sklearn.compose import make_column_transformer  # noqa: E402
+from sklearn.datasets import load_wine  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import OneHotEncoder  # noqa: E402
-from tabular import CASES, changed, needless, refused, sets_there_are  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
+from tabular import CASES, Case, changed, needless, refused, sets_there_are  # noqa: E402
 
 from ntdcfe import (  # noqa: E402
     AtMost,
     Causal,
+    Continuous,
     Counterfactual,
+    Features,
     InvalidInputError,
+    OneHot,
     Ordered,
     PredictorError,
     SearchSettings,
@@ -1130,3 +1136,135 @@ def test_five_counterfactuals_are_different_and_none_has_a_needless_change(name,
         assert sets >= 3 or sets >= len(sets_there_are(case, query))
         extra += needless(case, query, rows)
     assert np.mean(extra) <= 0.05
+
+
+class Rows:
+    """A fitted model that counts the rows that it is asked about."""
+
+    def __init__(self, model):
+        self.model, self.classes_, self.rows = model, model.classes_, 0
+
+    def predict_proba(self, X):
+        self.rows += len(X)
+        return self.model.predict_proba(X)
+
+
+def test_where_nothing_is_found_there_is_a_second_search_that_is_counted():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier(9)).fit(X, y == 0)
+    case = Case(X, y, {name: [X[name].min(), X[name].max()] for name in X}, neighbours)
+    queries = refused(case, 10).iloc[[2, 0]]  # all neighbours of the first say no, and so they do after most changes
+    precision = {name: ["float", 2] for name in X}
+    data = dice_ml.Data(features=case.ranges, outcome_name="y", type_and_precision=precision)
+
+    def explained(some, **options):
+        m = Rows(neighbours)
+        e = NTDCFE(data, dice_ml.Model(model=m, backend="sklearn"))
+        examples = e.generate_counterfactuals(some, 5, **options).cf_examples_list
+        assert sum(example.counterfactual.rows for example in examples) == m.rows
+        return examples
+
+    (hard,), (easy,), both = explained(queries[:1]), explained(queries[1:]), explained(queries)
+    most = 35 * X.shape[1]
+    assert most < hard.counterfactual.rows <= 3 * most
+    assert easy.counterfactual.rows <= most
+    for alone, together in zip((hard, easy), both, strict=True):
+        assert len(alone.final_cfs_df) == 5
+        pd.testing.assert_frame_equal(alone.final_cfs_df, together.final_cfs_df)
+    with pytest.raises(NoCounterfactualsFound):
+        explained(queries[:1], max_rows=450)  # what the user says holds
+
+
+def in_one_column(feature):
+    """The same feature; in a table of DiCE a category is one column."""
+    if not isinstance(feature, OneHot):
+        return feature
+    return Ordered(feature.categories, name=feature.name, direction=feature.direction, moves=feature.moves)
+
+
+def as_options(category):
+    """What the explainer takes as `features` of a category without an order of its own."""
+    options = {} if category.direction is None else {"direction": category.direction}
+    return options if category.moves is None else {**options, "moves": dict(category.moves)}
+
+
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 300), marks=pytest.mark.slow)], ids=len)
+def test_no_forbidden_move_of_a_category_is_ever_shown_to_the_model_nor_answered(seeds):
+    moved = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        drawn = [in_one_column(random_feature(rng, name)) for name in "abc"]
+        features = Features([*drawn, Continuous(name="d", bounds=(-2, 2))])
+        state = np.array([[rng.uniform(-1, 1) if f.choices is None else rng.choice(f.choices) for f in features]])
+        weights, seen = rng.normal(size=len(features)), []
+
+        def coded(frame, features=features):
+            columns = [frame[f.name] if f.choices is None else [f.labels.index(v) for v in frame[f.name]]
+                       for f in features]  # fmt: skip
+            return np.column_stack(columns).astype(float)
+
+        def score(frame, coded=coded, weights=weights, seen=seen):
+            seen.append(coded(frame))
+            return seen[-1] @ weights - 0.3
+
+        ranges = {f.name: [-2.0, 2.0] if f.choices is None else list(f.labels) for f in features}
+        query = {f.name: v if f.choices is None else f.labels[int(v)]
+                 for f, v in zip(features, state[0], strict=True)}  # fmt: skip
+        options = {f.name: f if isinstance(f, Ordered) else as_options(f) for f in features if f.choices is not None}
+        data = dice_ml.Data(features=ranges, outcome_name="y", type_and_precision={"d": ["float", 2]})
+        e = NTDCFE(data, model(score, (0, 1)), features=options, settings=replace(FAST, max_rows=80))
+        try:
+            rows = e.generate_counterfactuals(query, 1 + seed % 3).cf_examples_list[0].final_cfs_df
+        except NoCounterfactualsFound:
+            rows = pd.DataFrame([query])
+        shown = np.concatenate([*seen, coded(rows)])[:, None]
+        assert forbidden(features, state, shown) == set(), (seed, features)
+        moved += bool((shown[..., :3] != state[:, :3]).any())
+    assert moved > 0.6 * len(seeds)
+
+
+def test_a_picture_and_a_letter_of_any_row_in_one_line(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    rule = Causal("age", "income", lambda income: 18 + income / 3)
+    e = explainer(constraints=[rule], features={"own": {"role": "immutable"}})
+    explanations = e.generate_counterfactuals(poor(2), 3, random_seed=4)
+    example = explanations.cf_examples_list[1]
+    for row, cf in enumerate(example.counterfactuals):
+        told = example.details_df.iloc[row]
+        assert "; ".join(cf.sentences()) == told["edits"]
+        assert cf.prediction == told["ok"] == "good"
+        assert cf.survival == example.survival[row]
+        pyplot.close(explanations.plot(1, row, title="What would do?"))
+    letter = explanations.report(tmp_path / "letter.html", 1, row=2, model="lender 1.0")
+    facts = json.loads(letter.with_suffix(".json").read_text())
+    assert "; ".join(facts["decision"]["sentences"]) == example.details_df["edits"][2]
+    assert facts["search"]["seed"] == 4
+    assert facts["rules"]["constraints"] == ["'age' follows from 'income'"]
+    assert "lender 1.0" in letter.read_text()
+    again = pickle.loads(pickle.dumps(explanations))  # the rule's function is not
+    pyplot.close(again.plot(1, 2))
+    with pytest.raises(InvalidInputError, match="one of 3 counterfactuals"):
+        explanations.plot(0, 3)
+    with pytest.raises(NoCounterfactualsFound) as raised:
+        explainer().generate_counterfactuals(poor(1), 1, features_to_vary=["age"], permitted_range={"age": [18, 60]})
+    letter = raised.value.explanations.report(tmp_path / "none.html")
+    assert json.loads(letter.with_suffix(".json").read_text())["decision"]["found"] is False
+
+
+def test_edits_and_survival_as_columns_where_asked(capsys, monkeypatch):
+    notebook = types.ModuleType("IPython.display")
+    notebook.display = lambda frame: print(frame.to_string())
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    explanations = explainer().generate_counterfactuals(poor(1), 3)
+    (example,) = explanations.cf_examples_list
+    for show in (explanations.visualize_as_dataframe, explanations.visualize_as_list):
+        for only_changes in (False, True):
+            show(show_only_changes=only_changes)
+            without = capsys.readouterr().out
+            show(show_only_changes=only_changes, show_edits=True)
+            shown = capsys.readouterr().out
+            for text in example.details_df["edits"]:
+                assert text in shown
+                assert text not in without
+    assert "survival" not in example.final_cfs_df

@@ -56,7 +56,8 @@ def test_alibi_timeseries(tmp_path):
     assert "the model says of them: ['standing', 'standing', 'standing', 'standing']" in told
     for claim in ("gyroscope untouched", "first 20 steps untouched", "the same after loading"):
         assert f"{claim}: True" in told
-    assert (tmp_path / "alibi_timeseries.png").exists()
+    for written in ("alibi_timeseries.png", "alibi_timeseries.html", "alibi_timeseries.json"):
+        assert (tmp_path / written).exists()
 
 
 @pytest.mark.slow
@@ -82,7 +83,9 @@ def test_remote_model(tmp_path):
 @pytest.mark.slow
 def test_dice_private_data(tmp_path):
     pytest.importorskip("dice_ml")
+    pytest.importorskip("matplotlib")
     said = run("dice_private_data.py", tmp_path).stdout
+    assert "'income'" in (tmp_path / "dice_private_data.html").read_text(encoding="utf-8").replace("&#x27;", "'")
     assert "The model says refuse. For grant instead:" in said
     assert len(re.findall(r" car +grant", said)) == 4
     assert "'purpose': 0.0" in said
@@ -145,3 +148,14 @@ def test_sktime_forecast(tmp_path):
     assert max(then) <= 300
     assert "the parameters of the forecaster stay" in said
     assert (tmp_path / "sktime_forecast.png").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("example", "package", "says"), [("aeon_model", "aeon", "standing"), ("mlflow_model", "mlflow", "grant")]
+)
+def test_recipes_for_models_whose_packages_are_too_many_for_these_tests(example, package, says, tmp_path):
+    """docs/guide/models.md says why they are not installed."""
+    pytest.importorskip(package)
+    pytest.importorskip("matplotlib")
+    assert f"says of it: {says}" in run(f"{example}.py", tmp_path).stdout

@@ -187,7 +187,7 @@ def fastar(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     """Our own small baseline after the paper of FastAR."""
     from fastar import FastAR
 
-    return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED))
+    return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED, case.target))
 
 
 SHORT = "CFRL is trained for 1,000 steps; its default, 100,000, takes an hour."

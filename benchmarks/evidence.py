@@ -106,9 +106,12 @@ EVIDENCE: dict[str, Evidence] = {
             f"python {PEERS}/cases.py {EXPLAINED}",
             f"{OTHER_PYTHON} {PEERS}/run.py --folder {OTHERS_ANSWERS} --out {OTHERS_ANSWERS}/costs "
             "--methods TSEvo CoMTE Native-Guide CFWoT",
+            f"python {PEERS}/run.py --folder {OTHERS_ANSWERS} --out {OTHERS_ANSWERS}/costs --methods CFRL 'DiCE genetic'",
+            f"python {PEERS}/run.py --folder {OTHERS_ANSWERS} --out {OTHERS_ANSWERS}/costs --max-seconds 30 "
+            "--methods 'DiCE random'",
             f"python {EXPLANATIONS} --of peers --again",
         ),
-        (COMPARE, PROTOCOL, PEERS, EXPLANATIONS), 30,
+        (COMPARE, PROTOCOL, PEERS, EXPLANATIONS), 75,
     ),
     "explanations-algorithm-1": Evidence(
         ("explanations-algorithm-1-samples.csv",), (f"python {EXPLANATIONS} --of algorithm-1 --again",),

@@ -40,7 +40,7 @@ MODELS = ("knn", "random_forest", "lstm")
 NAMES = {"knn": "KNN", "random_forest": "random forest", "lstm": "LSTM"}
 OPTIONS = ("simplest", "nearest", "sturdiest")
 ALGORITHM_1 = "Algorithm 1"
-PEERS = ("TSEvo", "CoMTE", "Native-Guide", "CFWoT")
+PEERS = ("TSEvo", "CoMTE", "Native-Guide", "CFWoT", "CFRL", "DiCE random", "DiCE genetic")
 METHODS = (*OPTIONS, ALGORITHM_1, *PEERS)
 FILES = {
     "ours": "explanations-samples.csv",
@@ -170,7 +170,7 @@ def run(of: str, args: argparse.Namespace) -> None:
     chosen = chosen_cases(args.cases)
     if args.again:
         present = {commit: report.is_present(commit, *SOURCES[of]) for commit in {row["commit"] for row in rows}}
-        rows = [r for r in rows if present[r["commit"]] or (r["dataset"], r["model"]) not in chosen]
+        rows = kept(rows, present, chosen, costs if of == "peers" else None)
     done = {tuple(row[k] for k in KEY) for row in rows}
     methods = {"ours": OPTIONS, "algorithm-1": (ALGORITHM_1,), "peers": PEERS}[of]
     with report.appending(path, report.continued(header, before, rows), COLUMNS, rows) as add:
@@ -191,6 +191,32 @@ def run(of: str, args: argparse.Namespace) -> None:
                     for row in made:
                         if (dataset_name, model, row["method"], str(sample)) not in done:
                             add(row | {"commit": header.commit})
+
+
+def kept(
+    rows: Sequence[report.Row], present: Mapping[str, bool], chosen: Sequence[Case], costs: Mapping[Any, Any] | None
+) -> list[report.Row]:
+    """The rows that are not to be done afresh.
+
+    Parameters
+    ----------
+    rows
+        As read from the file.
+    present
+        By commit, whether the code of then is that of now.
+    chosen
+        The cases asked for.
+    costs
+        Whose answers there are, by method, dataset, model and sample, for the others, whose answers are not in the
+        repository: without its answer a row cannot be measured again.
+    """
+    return [
+        row
+        for row in rows
+        if present[row["commit"]]
+        or (row["dataset"], row["model"]) not in chosen
+        or (costs is not None and (row["method"], row["dataset"], row["model"], row["sample"]) not in costs)
+    ]
 
 
 def chosen_cases(cases: list[str]) -> list[Case]:
@@ -496,15 +522,17 @@ def write(header: report.Header, samples: Samples, args: argparse.Namespace) -> 
         header,
         "`simplest`, `nearest` and `sturdiest` are the three options of one search of ours, labels only, default settings, seed "
         f"{SEED}: rows, calls and seconds are those of the search, for all three. Algorithm 1 is the paper's, with the paper's "
-        f"settings, stopped after {args.max_seconds:g} s a sample. TSEvo, CoMTE and Native-Guide have the training data and "
-        f"probabilities; CFWoT has probabilities. They were not run on the LSTM.{fewer}",
+        f"settings, stopped after {args.max_seconds:g} s a sample. TSEvo, CoMTE, Native-Guide, CFRL "
+        "(trained for 1,000 steps) and DiCE genetic have the training data and probabilities; DiCE random, stopped after 30 s "
+        "of processor time a sample, has the ranges of the data and probabilities; CFWoT has probabilities. They were not run "
+        f"on the LSTM.{fewer}",
         "Measures are means over solved samples, costs over all of them. Segments are runs of changed cells, feature by feature; "
         "contiguity is 1 less the share of steps at which a run begins; roughness is the sum of absolute second "
         "differences of the changed features, after / before, as a geometric mean with what is below "
         f"{SMOOTHEST} counted as that. Survival: 200 copies with Gaussian noise on every continuous "
         "value, in units of its feature, drawn afresh. LOF: 20 neighbours. Confidence is the model's probability of the target; "
-        "nobody who gets labels only sees it. DTW: all features warped together. Seconds of TSEvo, CoMTE, "
-        "Native-Guide and CFWoT are processor time.",
+        "nobody who gets labels only sees it. DTW: all features warped together. Seconds of the other methods, but for "
+        "Algorithm 1, are processor time.",
         protocol.LAYOUT_NOTES[LAYOUT],
         "## What was aimed at",
         "Beside TSEvo and CoMTE only samples count that both solve; beside the paper only datasets whose series "

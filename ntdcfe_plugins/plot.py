@@ -163,7 +163,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
 
 
 @silent()
-def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) -> Figure:
+def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None, narrow: bool = False) -> Figure:
     """Proximity against sparsity over methods: nearer to the lower left corner is better.
 
     Parameters
@@ -172,6 +172,8 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
         One for each method and instance, with ``method``, ``success``, ``l1`` and ``sparsity``, such as
         the rows of :func:`ntdcfe_plugins.compare.compare`.
     title : str, optional
+    narrow : bool
+        For a phone: the legend stands below.
 
     Notes
     -----
@@ -180,7 +182,8 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
     """
     plt = pyplot()
     methods = list(dict.fromkeys(row["method"] for row in table))
-    figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    height = 3.6 + 0.22 * -(-len(methods) // 2) if narrow else 4.4
+    figure, axis = plt.subplots(figsize=(4.2, height) if narrow else (7.2, 4.4), layout="constrained")
     for rank, method in enumerate(methods):
         rows = [row for row in table if row["method"] == method]
         good = [row for row in rows if row["success"]]
@@ -203,8 +206,8 @@ def plot_tradeoff(table: Sequence[Mapping[str, Any]], title: str | None = None) 
         plain_ticks(axis.xaxis, axis.yaxis)
     axis.set(xlabel="sparsity: changed cells (fewer is better)", ylabel="proximity: L1 (nearer is better)")
     figure.legend(
-        title="method (success)", fontsize=9, title_fontsize=9, loc="outside right center", frameon=False,
-        markerscale=0.75, alignment="left",
+        title="method (success)", fontsize=9, title_fontsize=9, frameon=False, markerscale=0.75, alignment="left",
+        loc="outside lower left" if narrow else "outside right center", ncols=2 if narrow else 1,
     )  # fmt: skip
     if title:
         axis.set_title(as_text(title), fontsize=11)
@@ -221,6 +224,7 @@ def plot_methods(
     features: Features | None = None,
     title: str | None = None,
     max_features: int = MOST_FEATURES,
+    columns: int = 3,
 ) -> Figure:
     """One instance as several methods change it: one panel for each method, with the same lanes and scales.
 
@@ -234,7 +238,11 @@ def plot_methods(
     title : str, optional
     max_features : int
         Most columns drawn: those that most methods change, then those that change most.
+    columns : int
+        Most panels beside each other; 1 for a phone.
     """
+    if columns < 1:
+        raise InvalidInputError(f"columns must be at least 1, got {columns!r}.")
     plt = pyplot()
     before = np.atleast_2d(np.asarray(original, dtype=float))
     after = {name: None if x is None else np.atleast_2d(np.asarray(x, float)) for name, x in counterfactuals.items()}
@@ -247,7 +255,7 @@ def plot_methods(
     moved /= np.where(spread, spread, 1.0)
     shown = np.sort(np.lexsort((-moved, -votes))[: min(max_features, max(np.count_nonzero(votes), 1))])
     scales = lane_scales([before, *found], shown)
-    columns = min(len(after), 3)
+    columns = min(len(after), columns)
     lines = -(-len(after) // columns)
     figure, axes = plt.subplots(
         lines, columns, figsize=(3.4 * columns + 0.8, lines * (0.9 + 0.42 * len(shown))), sharex=True, sharey=True,

@@ -1,4 +1,4 @@
-"""Results as HTML: a counterfactual in a notebook, and the report of a comparison.
+"""Results as HTML: a counterfactual in a notebook, and the parts of which pages are made.
 
 All text from outside, such as names of features, labels and errors, is escaped.
 """
@@ -21,21 +21,10 @@ from ntdcfe_plugins._shared.numpy_errors import silent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ntdcfe_plugins.compare import Comparison
-
 # A cell of a table has no more letters than this of what an option changes.
 MOST_LETTERS = 220
 # Characters that HTML has no place for: controls, and halves of pairs.
 CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\ufffe\\uffff]")
-
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1250px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-size: 13px; }
-th, td { border-bottom: 1px solid #ddd; padding: .3rem .55rem; text-align: right; }
-th { border-bottom: 2px solid #888; } th:first-child, td:first-child { text-align: left; white-space: nowrap; }
-img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } p { max-width: 50rem; } .note { color: #555; }
-"""
 
 
 @silent()
@@ -75,7 +64,7 @@ def picture_html(cf: Counterfactual, units: Mapping[str, str] | None = None) -> 
     from ntdcfe_plugins.plot import plot_counterfactual
 
     try:
-        return _picture(plot_counterfactual(cf, units=units, words=False), "before and after, change by change")
+        return picture(plot_counterfactual(cf, units=units, words=False), "before and after, change by change")
     except ImportError:  # the text says all of it
         return ""
 
@@ -130,76 +119,29 @@ def _show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-@silent()
-def comparison_html(comparison: Comparison, title: str, glossary: Mapping[str, str]) -> str:
-    """A comparison as one page: tables, pictures, failures; no network, no scripts.
+def picture(figure: Figure, alt: str, narrow: Figure | None = None, width: int = 640) -> str:
+    """A figure as an image within the page.
 
     Parameters
     ----------
-    comparison : ntdcfe_plugins.compare.Comparison
-    title : str
-    glossary : dict of column to str
-        What the columns of its table mean.
+    figure : Figure
+        Closed afterwards.
+    alt : str
+        What it shows, for who does not see it.
+    narrow : Figure, optional
+        Shown in its place on screens of at most `width` pixels; closed, too.
+    width : int
     """
-    table, n = comparison.table, len(comparison.instances)
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f"<p>{len(comparison.methods)} methods, {n} instance{'s' if n != 1 else ''} of shape "
-        f"{escape(' x '.join(map(str, comparison.instances.shape[1:])))}; target: {escape(comparison.target)}. "
-        "Every method was asked about the same instances and the same model.</p>",
-        "<h2>Summary</h2>",
-        summary_html(comparison),
-        "<h2>Proximity against sparsity</h2>",
-        _picture(comparison.plot(), "proximity against sparsity of each method"),
-        "<p class='note'>Small points are instances, large ones means over successes; hollow where a method "
-        "failed on some, so that its mean is over the others.</p>",
-    ]
-    for i in _telling(comparison):
-        parts += [
-            f"<h2>Instance {i}, as each method changes it</h2>",
-            _picture(comparison.plot_instance(i), f"instance {i} before and after, by method"),
-        ]
-    failures = [[row["method"], row["instance"], row["status"], row["note"]] for row in table if not row["success"]]
-    if failures:
-        head = ["method", "instance", "status", "why"]
-        parts += ["<h2>Where there was none</h2>", f"<div class='wide'>{table_html(head, failures)}</div>"]
-    shown = [name for name in filled(table) if name != "note"]
-    cells = [[number(row[name]) for name in shown] for row in table]
-    parts += ["<h2>Every instance</h2>", f"<div class='wide'>{table_html(shown, cells)}</div>"]
-    meanings = "".join(f"<li><b>{escape(name)}</b>: {escape(glossary[name])}</li>" for name in shown)
-    parts += ["<h2>What the columns mean</h2>", f"<ul class='note'>{meanings}</ul>"]
-    return (
-        f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
-        f"<style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
-    )
+    image = f"<img alt='{escaped(alt)}' src='{_encoded(figure)}'>"
+    if narrow is None:
+        return image
+    return f"<picture><source media='(max-width: {width}px)' srcset='{_encoded(narrow)}'>{image}</picture>"
 
 
-def summary_html(comparison: Comparison) -> str:
-    """The summary of a comparison as an HTML fragment."""
-    summary = comparison.summary()
-    shown = filled(summary)
-    cells = [[number(row[name]) for name in shown] for row in summary]
-    return (
-        f"<div class='wide'>{table_html(shown, cells)}</div>"
-        "<p class='note'>Distances and changes are means over successes, costs over all instances; "
-        "- stands for a number that does not apply or is not known.</p>"
-    )
-
-
-def _telling(comparison: Comparison, most: int = 2) -> list[int]:
-    """The instances for which the most methods have a counterfactual, in order."""
-    count = {
-        i: sum(comparison.counterfactuals.get((method, i)) is not None for method in comparison.methods)
-        for i in range(len(comparison.instances))
-    }
-    return sorted(sorted((i for i in count if count[i]), key=lambda i: -count[i])[:most])
-
-
-def _picture(figure: Figure, alt: str) -> str:
-    """A figure as an image within the page."""
+def _encoded(figure: Figure) -> str:
     import matplotlib.pyplot as plt
 
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=110)
     plt.close(figure)
-    return f"<img alt='{escape(alt)}' src='data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}'>"
+    return f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}"

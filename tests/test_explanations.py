@@ -45,6 +45,15 @@ def test_what_was_not_solved_has_no_measures_but_costs():
     assert (figures["success"], figures["l1"], figures["rows"]) == (50, 1, 20)
 
 
+def test_rows_of_others_whose_answers_are_gone_are_kept():
+    rows = [row(name, 0) | {"commit": commit} for name, commit in (("TSEvo", "old"), ("CFRL", "old"), ("CoMTE", "new"))]
+    there = {("CFRL", "ERing", "knn", "0"): {}, ("CoMTE", "ERing", "knn", "0"): {}}
+    present = {"old": False, "new": True}
+    assert explanations.kept(rows, present, [("ERing", "knn")], there) == [rows[0], rows[2]]
+    assert explanations.kept(rows, present, [("ERing", "knn")], None) == [rows[2]]
+    assert explanations.kept(rows, present, [("NATOPS", "knn")], None) == rows
+
+
 def test_roughness_is_a_geometric_mean_in_which_smoothing_counts_no_more_than_tenfold():
     ones = dict.fromkeys(explanations.MEASURES, 1.0)
     averages = explanations.averages([ones | {"roughness": 0.0}, ones | {"roughness": 10.0}])

@@ -1,15 +1,17 @@
-"""FastAR as a baseline, after its paper: fixed discrete actions, PPO, a policy trained on the training data.
+"""FastAR as a baseline: our own small reading of its paper and of how its public code behaves.
 
-Verma, Hines and Dickerson, "Amortized Generation of Sequential Algorithmic Recourses for Black-Box Models", AAAI
-2022. Their code has no licence and does not install any more, so this is our own reading, kept small: a state is a
-flat row, an action moves one cell by a fixed step up or down, the reward is paid for reaching the target and charged
-for each step and for leaving the data (mean distance to the nearest training rows).
+Verma, Hines and Dickerson, "Amortized Generation of Sequential Algorithmic Recourses for Black-Box Models", AAAI 2022.
+Their code has no licence and needs Python 3.6. As it does: every cell is scaled to [-1, 1] by the training data; an
+action moves one cell by 0.05 up or down; a move that leaves the range, or that the feature does not allow, is not made and
+costs 10; the reward is 100 for reaching the target, else its probability, less 0.1 of the L1 distance to the nearest
+training row; the policy is learnt by PPO from training rows, and followed greedily for 50 steps. Unlike it: many episodes
+side by side, begun at rows that the model does not put into the target and cut after 50 steps; fewer training steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,30 +20,43 @@ from torch.distributions import Categorical
 
 Array = NDArray[Any]
 
-STEP = 0.5  # of a standard deviation: the data is standardised
-MOST_STEPS = 60
-EPISODES = 32
-UPDATES = 30
-EPOCHS = 4
-GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 3e-4
-REACHED, STEP_COST, DISTANCE_COST = 10.0, 0.1, 0.1
+STEP = 0.05
+MOST_STEPS = 50
+TRAINING_STEPS = 100_000
+EPISODES, ROLLOUT = 32, 64
+EPOCHS, PARTS = 4, 4
+GAMMA, LAMBDA, CLIP, ENTROPY, RATE, STEEPEST = 0.99, 0.95, 0.2, 0.01, 1e-3, 0.5
+REACHED, FORBIDDEN, DISTANCE_COST, LARGEST_REWARD = 100.0, -10.0, 0.1, 10.0
 
 
 class Net(torch.nn.Module):
-    """Policy and value of a flat row."""
+    """Policy and value of a scaled row, each with layers of its own."""
 
-    def __init__(self, n_cells: int) -> None:
+    def __init__(self, n_cells: int, hidden: int = 64) -> None:
         super().__init__()
-        self.body = torch.nn.Sequential(
-            torch.nn.Linear(n_cells, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()
-        )
-        self.policy = torch.nn.Linear(64, 2 * n_cells)
-        self.value = torch.nn.Linear(64, 1)
+
+        def layers(n_out: int) -> torch.nn.Sequential:
+            return torch.nn.Sequential(
+                torch.nn.Linear(n_cells, hidden), torch.nn.Tanh(), torch.nn.Linear(hidden, hidden), torch.nn.Tanh(),
+                torch.nn.Linear(hidden, n_out),
+            )  # fmt: skip
+
+        self.policy, self.value = layers(2 * n_cells), layers(1)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-odds of the actions ``(n, 2 * cells)`` and values ``(n,)``."""
-        h = self.body(x)
-        return self.policy(h), self.value(h).squeeze(-1)
+        return self.policy(x), self.value(x).squeeze(-1)
+
+
+class Step(NamedTuple):
+    """One step of all episodes, each entry ``(episodes, ...)``."""
+
+    rows: Array
+    actions: Array
+    log_probs: Array
+    values: Array
+    rewards: Array
+    ended: Array
 
 
 class FastAR:
@@ -50,94 +65,136 @@ class FastAR:
     Parameters
     ----------
     predict_proba : callable
-        Flat rows ``(n, cells)`` to probabilities ``(n, 2)``; class 1 is the target.
+        Flat rows ``(n, cells)`` to probabilities ``(n, C)``.
     train : array (n, cells)
     seed : int
+    target : int
+        The wanted class.
+    steps : int
+        Training steps.
+    immutable, rising : sequence of int
+        Cells that may not be moved, and that may not be moved down.
     """
 
-    def __init__(self, predict_proba: Callable[[Array], Array], train: Array, seed: int = 0) -> None:
-        self.predict_proba, self.train = predict_proba, train
+    def __init__(
+        self,
+        predict_proba: Callable[[Array], Array],
+        train: Array,
+        seed: int = 0,
+        target: int = 1,
+        steps: int = TRAINING_STEPS,
+        immutable: Sequence[int] = (),
+        rising: Sequence[int] = (),
+    ) -> None:
+        self.predict_proba, self.target = predict_proba, target
         self.rng = np.random.default_rng(seed)
-        self.low, self.high = train.min(0), train.max(0)
+        self.low, span = train.min(0), np.ptp(train, axis=0)
+        self.span = np.where(span > 0, span, 1.0)
+        self.forbidden = np.zeros(2 * train.shape[1], dtype=bool)
+        for cell in immutable:
+            self.forbidden[[2 * cell, 2 * cell + 1]] = True
+        self.forbidden[[2 * cell for cell in rising]] = True
+        scaled = self._scaled(train)
+        self.train = torch.tensor(scaled, dtype=torch.float32)
+        self.centre, self.spread = scaled.mean(0), scaled.std(0) + 1e-4
         torch.manual_seed(seed)
         self.net = Net(train.shape[1])
-        self.undesired = train[predict_proba(train)[:, 1] <= 0.5]
-        optimiser = torch.optim.Adam(self.net.parameters(), lr=RATE)
-        for _ in range(UPDATES):
-            self._update(optimiser, *self._episodes())
+        self.starts = scaled[~self._reached(scaled)[1]]
+        self._learn(steps)
 
     def __call__(self, x: Array) -> Array | None:
-        """The first row on a path from `x` that reaches the target: the greedy path, then sampled ones."""
-        rows = np.repeat(x.reshape(1, -1), 8, axis=0)
-        greedy = np.arange(8) == 0
+        """The row at which the greedy path from `x` reaches the target, None if it does not."""
+        rows = self._scaled(x.reshape(1, -1))
         for _ in range(MOST_STEPS):
             with torch.no_grad():
-                logits, _ = self.net(torch.tensor(rows, dtype=torch.float32))
-            actions = np.where(greedy, logits.argmax(1).numpy(), Categorical(logits=logits).sample().numpy())
-            rows = self._moved(rows, actions)
-            reached = self.predict_proba(rows)[:, 1] > 0.5
-            if reached.any():
-                return rows[reached.argmax()]
+                logits, _ = self.net(self._seen(rows))
+            rows, moved = self._moved(rows, logits.argmax(1).numpy())
+            if not moved[0]:  # the greedy policy would do the same for ever
+                return None
+            if self._reached(rows)[1][0]:
+                return self._unscaled(rows)[0]
         return None
 
-    def _moved(self, rows: Array, actions: Array) -> Array:
-        rows, cells = rows.copy(), actions // 2
-        at = (np.arange(len(rows)), cells)
-        rows[at] = np.clip(rows[at] + np.where(actions % 2, STEP, -STEP), self.low[cells], self.high[cells])
-        return rows
+    def _scaled(self, rows: Array) -> Array:
+        return 2 * (rows - self.low) / self.span - 1
 
-    def _distance(self, rows: Array, k: int = 5) -> Array:
-        squares = (rows**2).sum(1)[:, None] + (self.train**2).sum(1) - 2 * rows @ self.train.T
-        return np.sqrt(np.maximum(np.partition(squares, min(k, len(self.train) - 1), axis=1)[:, :k], 0)).mean(1)
+    def _unscaled(self, rows: Array) -> Array:
+        return self.low + (rows + 1) / 2 * self.span
 
-    def _episodes(self) -> tuple[torch.Tensor, ...]:
-        """States, actions, log-probabilities, advantages and returns of a round of episodes."""
-        rows = self.undesired[self.rng.integers(len(self.undesired), size=EPISODES)]
-        alive = np.ones(EPISODES, dtype=bool)
-        steps = []
-        for _ in range(MOST_STEPS):
+    def _seen(self, rows: Array) -> torch.Tensor:
+        return torch.tensor(np.clip((rows - self.centre) / self.spread, -10, 10), dtype=torch.float32)
+
+    def _reached(self, rows: Array) -> tuple[Array, Array]:
+        """Probability of the target, and whether the model says it."""
+        probabilities = self.predict_proba(self._unscaled(rows))
+        return probabilities[:, self.target], probabilities.argmax(1) == self.target
+
+    def _moved(self, rows: Array, actions: Array) -> tuple[Array, Array]:
+        """The rows after the actions, and which actions were made at all."""
+        at = (np.arange(len(rows)), actions // 2)
+        after = rows[at] + np.where(actions % 2, STEP, -STEP)
+        made = ~self.forbidden[actions] & (np.abs(after) <= 1)
+        rows = rows.copy()
+        rows[at] = np.where(made, after, rows[at])
+        return rows, made
+
+    def _learn(self, steps: int) -> None:
+        optimiser = torch.optim.Adam(self.net.parameters(), lr=RATE, eps=1e-5)
+        n_updates = max(steps // (EPISODES * ROLLOUT), 1)
+        rows, ages = self._begun(EPISODES), np.zeros(EPISODES, dtype=int)
+        discounted, squares, count = np.zeros(EPISODES), 1.0, 1.0
+        for update in range(n_updates):
+            optimiser.param_groups[0]["lr"] = RATE * (1 - update / n_updates)
+            taken: list[Step] = []
+            for _ in range(ROLLOUT):
+                with torch.no_grad():
+                    logits, values = self.net(self._seen(rows))
+                    policy = Categorical(logits=logits)
+                    actions = policy.sample()
+                    log_probs = policy.log_prob(actions).numpy()
+                after, made = self._moved(rows, actions.numpy())
+                probability, reached = self._reached(after)
+                away = torch.cdist(torch.tensor(after, dtype=torch.float32), self.train, p=1).min(1).values.numpy()
+                rewards = np.where(reached, REACHED, probability) - DISTANCE_COST * away
+                rewards, ended = np.where(made, rewards, FORBIDDEN), made & reached
+                # Rewards are in units of the spread of their discounted sums.
+                discounted = GAMMA * discounted + rewards
+                squares, count = squares + (discounted**2).mean(), count + 1
+                rewards = np.clip(rewards / np.sqrt(squares / count), -LARGEST_REWARD, LARGEST_REWARD)
+                taken.append(Step(rows, actions.numpy(), log_probs, values.numpy(), rewards, ended))
+                ages = ages + 1
+                fresh = ended | (ages >= MOST_STEPS)
+                rows = np.where(fresh[:, None], self._begun(EPISODES), after)
+                ages, discounted = np.where(fresh, 0, ages), np.where(ended, 0.0, discounted)
             with torch.no_grad():
-                logits, values = self.net(torch.tensor(rows, dtype=torch.float32))
-                policy = Categorical(logits=logits)
-                actions = policy.sample()
-            after = self._moved(rows, actions.numpy())
-            reached = self.predict_proba(after)[:, 1] > 0.5
-            reward = REACHED * reached - STEP_COST - DISTANCE_COST * self._distance(after) / np.sqrt(rows.shape[1])
-            steps.append(
-                (rows, actions.numpy(), policy.log_prob(actions).numpy(), values.numpy(), reward, reached, alive)
-            )
-            alive = alive & ~reached
-            rows = after
-            if not alive.any():
-                break
-        advantage, following, taken = np.zeros(EPISODES), np.zeros(EPISODES), []
-        for state, action, log_prob, value, reward, reached, was_alive in reversed(steps):
-            more = 1.0 - reached
-            delta = reward + GAMMA * following * more - value
-            advantage = delta + GAMMA * LAMBDA * more * advantage
-            following = value
-            taken.append(
-                (
-                    state[was_alive],
-                    action[was_alive],
-                    log_prob[was_alive],
-                    advantage[was_alive],
-                    (advantage + value)[was_alive],
-                )
-            )
-        return tuple(torch.tensor(np.concatenate(part)) for part in zip(*taken, strict=True))
+                _, following = self.net(self._seen(rows))
+            self._update(optimiser, taken, following.numpy())
 
-    def _update(
-        self, optimiser: torch.optim.Optimizer, states: Any, actions: Any, old: Any, advantages: Any, returns: Any
-    ) -> None:
+    def _begun(self, n: int) -> Array:
+        return self.starts[self.rng.integers(len(self.starts), size=n)]
+
+    def _update(self, optimiser: torch.optim.Optimizer, taken: Sequence[Step], following: Array) -> None:
         """PPO's clipped step, a few times over."""
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        advantage, advantages = np.zeros(EPISODES), []
+        for step in reversed(taken):
+            more = 1.0 - step.ended
+            advantage = step.rewards + GAMMA * following * more - step.values + GAMMA * LAMBDA * more * advantage
+            following = step.values
+            advantages.append(advantage)
+        gains = torch.tensor(np.concatenate(advantages[::-1]), dtype=torch.float32)
+        states = self._seen(np.concatenate([step.rows for step in taken]))
+        actions = torch.tensor(np.concatenate([step.actions for step in taken]))
+        old = torch.tensor(np.concatenate([step.log_probs for step in taken]))
+        returns = gains + torch.tensor(np.concatenate([step.values for step in taken]))
+        gains = (gains - gains.mean()) / (gains.std() + 1e-5)
         for _ in range(EPOCHS):
-            logits, values = self.net(states.float())
-            policy = Categorical(logits=logits)
-            ratio = (policy.log_prob(actions) - old).exp()
-            gain = torch.minimum(ratio * advantages, ratio.clamp(1 - CLIP, 1 + CLIP) * advantages).mean()
-            loss = -gain + 0.5 * (returns - values).pow(2).mean() - ENTROPY * policy.entropy().mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+            for part in torch.randperm(len(gains)).chunk(PARTS):
+                logits, values = self.net(states[part])
+                policy = Categorical(logits=logits)
+                ratio = (policy.log_prob(actions[part]) - old[part]).exp()
+                gain = torch.minimum(ratio * gains[part], ratio.clamp(1 - CLIP, 1 + CLIP) * gains[part]).mean()
+                loss = -gain + 0.5 * (returns[part] - values).pow(2).mean() - ENTROPY * policy.entropy().mean()
+                optimiser.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.net.parameters(), STEEPEST)
+                optimiser.step()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import LAYOUT_NOTES, MODELS, STATIC, Case, case_file, folder_of, load, protocol, report
+from cases import LAYOUT_NOTES, MODELS, STATIC, WANTED, Case, case_file, folder_of, load, protocol, report
 from methods import METHODS
 from run import OURS, found_file, slug
 
@@ -25,6 +25,9 @@ COSTS = {"l1": "L1", "sparsity": "L0", "calls": "calls", "cpu_seconds": "CPU s"}
 LEVEL = 0.02
 number = report.number
 NAMES = {"knn": "KNN", "random_forest": "forest"}
+# On a page, which has the nearest and the simplest answer beside each other.
+SHOWN = {OURS: "ours (nearest)", "NTD-CFE (simplest)": "ours (simplest)"}
+NEEDS = {"no": "nothing", "ranges": "the ranges of the data", "yes": "the training data"}
 Row = dict[str, Any]
 
 
@@ -184,6 +187,11 @@ def long_table(table: list[Row]) -> list[str]:
 
 def about_series(case: Case) -> str:
     """What a reader of a page about one case has to know of its series."""
+    if case.classes:
+        return (
+            f"{case.dataset}: accelerometer and gyroscope of a smart watch. A forest of four activities, fitted to the "
+            "training series; values are in standard deviations of each channel."
+        )
     if case.static:
         return "Rows of a table, no series."
     if not protocol.SPECS[case.dataset].time_constant:
@@ -193,25 +201,32 @@ def about_series(case: Case) -> str:
     return "The real series. The paper's own figures of this dataset are of series that repeat their first step."
 
 
-def page(samples: dict[str, list[Row]], name: str, folder: Path, path: Path) -> None:
+def page(samples: dict[str, list[Row]], headers: dict[str, report.Header], name: str, folder: Path, path: Path) -> None:
     """Write the HTML page of one case."""
     dataset, model = name.split("/")
     case = load(case_file(folder, dataset, model))
     order = {int(sample): i for i, sample in enumerate(case.samples)}
-    table, found, fits = [], {}, {}
+    table, found, fits, needs = [], {}, {}, {}
     for method, all_rows in samples.items():
+        shown = SHOWN.get(method, method)
         for row in of_case(all_rows, (dataset, model)):
             i = order[int(row["sample"])]
-            table.append({c: {"instance": i}.get(c, row.get(c, float("nan"))) for c in COLUMNS})
+            text = {"method": shown, "note": row["note"] if isinstance(row["note"], str) else ""}
+            table.append({c: {"instance": i, **text}.get(c, row.get(c, float("nan"))) for c in COLUMNS})
             kept = found_file(folder, method, dataset, model, int(row["sample"]))
-            found[method, i] = np.load(kept) if kept.exists() else None
-            fits[method] = Cost(row["fit_rows"], float("nan"), row["fit_seconds"])
-    comparison = Comparison(table, case.X[case.samples], found, fits, "class 1", case.features)
+            found[shown, i] = np.load(kept) if kept.exists() else None
+            fits[shown] = Cost(row["fit_rows"], float("nan"), row["fit_seconds"])
+            needs.setdefault(METHODS[method].data, dict[str, None]()).setdefault(shown)
+    remarks = [METHODS[method].remark for method in samples if METHODS[method].remark]
+    said = case.model.predict_proba(case.X[case.samples]).argmax(1)
+    data = "; ".join(f"{NEEDS[kind]}: {', '.join(names)}" for kind, names in needs.items())
+    comparison = Comparison(
+        table, case.X[case.samples], found, fits, WANTED if case.classes else "class 1", case.features,
+        [case.classes[k] if case.classes else f"class {k}" for k in said],
+        {SHOWN.get(method, method): header.versions for method, header in headers.items()},
+        [about_series(case), f"What they need beside the model: {data}.", *remarks],
+    )  # fmt: skip
     comparison.to_html(path, f"{dataset}, {NAMES[model]}: counterfactual explainers side by side")
-    text = path.read_text(encoding="utf-8")
-    if "</h1>" not in text:
-        raise ValueError(f"{path}: it has no heading, after which the note on its series belongs")
-    path.write_text(text.replace("</h1>", f"</h1>\n<p>{about_series(case)}</p>", 1), encoding="utf-8")
 
 
 def main() -> None:
@@ -224,12 +239,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where cases.py saved the cases, if not in the layout's own folder")
     parser.add_argument("--page", type=Path, default=Path("comparison.html"))
     args = parser.parse_args()
-    samples = {}
+    samples, headers = {}, {}
     for name in METHODS:
         path = args.results / f"{slug(name)}.csv"
         if not path.exists():
             continue
-        _, rows = report.read_csv(path)
+        headers[name], rows = report.read_csv(path)
         # What is static has no layout, so it belongs to both.
         rows = [row for row in rows if row["layout"] == args.layout or row["dataset"] == STATIC]
         if rows:
@@ -265,7 +280,7 @@ def main() -> None:
         long_table(table),
     )
     if args.html:
-        page(samples, args.html, args.folder or folder_of(args.layout), args.page)
+        page(samples, headers, args.html, args.folder or folder_of(args.layout), args.page)
         print(f"\nwrote {args.page}")
 
 

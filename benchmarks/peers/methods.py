@@ -10,7 +10,7 @@ import numpy as np
 from cases import Case
 from engine import NEAREST
 
-from ntdcfe import NTDCFE
+from ntdcfe import NTDCFE, SearchSettings
 from ntdcfe_plugins.compare import CountedModel, Flat
 
 SEED = 0
@@ -28,14 +28,28 @@ class Method:
         Whether it needs training data.
     system : str
         Where the code is from.
+    packages : tuple of str
+        Whose versions decide its answers, beside numpy and torch.
     series_only : bool
         Whether static rows are nothing for it.
+    settings : SearchSettings, optional
+        Of our own search.
+    remark : str
+        Where it is not run with its own defaults: what a reader has to know.
     """
 
     build: Callable[[Case, CountedModel, float], Any]
     data: Literal["no", "ranges", "yes"]
     system: str
+    packages: tuple[str, ...] = ()
     series_only: bool = False
+    settings: SearchSettings | None = None
+    remark: str = ""
+
+
+def simplest(case: Case, predict: CountedModel, max_seconds: float) -> Any:
+    """What the default search says: the simplest answer, labels only."""
+    return NTDCFE(predict.predict, case.features, seed=SEED)
 
 
 def ours(case: Case, predict: CountedModel, max_seconds: float) -> Any:
@@ -53,7 +67,7 @@ def _tscf(name: str) -> Callable[[Case, CountedModel, float], Any]:
         from tscf_eval import counterfactuals
 
         return getattr(counterfactuals, name)(
-            model=predict.channels_first, data=(case.X.transpose(0, 2, 1), case.y), random_state=SEED
+            model=predict.channels_first, data=(case.X.transpose(0, 2, 1), case.labels), random_state=SEED
         )
 
     return build
@@ -76,8 +90,8 @@ def cfwot(case: Case, predict: CountedModel, max_seconds: float) -> Any:
 
     def explain(x: Any) -> Any:
         if case.static:  # one step of D features; a bare row would be read as D steps of one
-            return search(x[None], static_model, target_class=1, **options)[0]
-        return search(x, model, target_class=1, **options)[0]
+            return search(x[None], static_model, target_class=case.target, **options)[0]
+        return search(x, model, target_class=case.target, **options)[0]
 
     return explain
 
@@ -173,21 +187,23 @@ def fastar(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     """Our own small baseline after the paper of FastAR."""
     from fastar import FastAR
 
-    return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED))
+    return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED, case.target))
 
 
-TSCF = "tscf-eval 1.2.0"
+SHORT = "CFRL is trained for 1,000 steps; its default, 100,000, takes an hour."
+OWN, TSCF, DICE = ("ntdcfe-plugins",), ("tscf-eval", "aeon"), ("dice-ml",)
 METHODS: dict[str, Method] = {
-    "NTD-CFE": Method(ours, "no", "this project, labels only"),
-    "NTD-CFE (prob.)": Method(ours_with_probabilities, "no", "this project, with probabilities"),
-    "CFWoT": Method(cfwot, "no", "counterfactuals-for-time-series 0.1.7"),
-    "CFNOW": Method(cfnow, "no", "cfnow 0.0.6"),
-    "DiCE random": Method(_dice("random"), "ranges", "dice-ml 0.12"),
-    "CoMTE": Method(_tscf("COMTE"), "yes", TSCF, series_only=True),
-    "Native-Guide": Method(_tscf("NativeGuide"), "yes", TSCF, series_only=True),
-    "TSEvo": Method(_tscf("TSEvo"), "yes", TSCF, series_only=True),
-    "CFRL": Method(cfrl, "yes", "alibi 0.9.6"),
+    "NTD-CFE (simplest)": Method(simplest, "no", "this project, labels only", OWN, settings=SearchSettings()),
+    "NTD-CFE": Method(ours, "no", "this project, labels only", OWN, settings=NEAREST),
+    "NTD-CFE (prob.)": Method(ours_with_probabilities, "no", "this project, with probabilities", OWN, settings=NEAREST),
+    "CFWoT": Method(cfwot, "no", "counterfactuals-for-time-series 0.1.7", ("counterfactuals-for-time-series",)),
+    "CFNOW": Method(cfnow, "no", "cfnow 0.0.6", ("cfnow",)),
+    "DiCE random": Method(_dice("random"), "ranges", "dice-ml 0.12", DICE),
+    "CoMTE": Method(_tscf("COMTE"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
+    "Native-Guide": Method(_tscf("NativeGuide"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
+    "TSEvo": Method(_tscf("TSEvo"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
+    "CFRL": Method(cfrl, "yes", "alibi 0.9.6", ("alibi",), remark=SHORT),
     "FastAR": Method(fastar, "yes", "our reading of its paper"),
-    "DiCE genetic": Method(_dice("genetic"), "yes", "dice-ml 0.12"),
-    "DiCE kdtree": Method(_dice("kdtree"), "yes", "dice-ml 0.12"),
+    "DiCE genetic": Method(_dice("genetic"), "yes", "dice-ml 0.12", DICE),
+    "DiCE kdtree": Method(_dice("kdtree"), "yes", "dice-ml 0.12", DICE),
 }

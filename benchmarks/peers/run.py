@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from cases import Case, folder_of, load, protocol, report
-from engine import NEAREST
+from cases import WANTED, Case, folder_of, load, protocol, report
 from methods import METHODS
 from tqdm import tqdm
 
@@ -72,8 +71,8 @@ def run_case(
         return made
 
     stream = results(
-        {name: factory}, case.X[todo], case.model.predict_proba, 1, case.X, features=case.features,
-        max_seconds=None, progress=False, fits=fits,
+        {name: factory}, case.X[todo], case.model.predict_proba, WANTED if case.classes else 1, case.X,
+        features=case.features, classes=case.classes or None, max_seconds=None, progress=False, fits=fits,
     )  # fmt: skip
     for i, sample in enumerate(todo):
         random.seed(0)  # the peers draw from the global generators
@@ -116,7 +115,9 @@ def main() -> None:
 def run_method(name: str, cases: list[Case], folder: Path, args: argparse.Namespace) -> None:
     """Do what one method has not done yet."""
     ours = name.startswith(OURS)
-    run = report.made(METHODS[name].system, *([NEAREST] if ours else []), args)
+    method = METHODS[name]
+    settings = [method.settings] if method.settings else []
+    run = report.made(method.system, *settings, args, packages=method.packages)
     path = args.out / f"{slug(name)}.csv"
     before, rows = report.read_csv(path) if path.exists() else (run, [])
     if args.again:
@@ -127,7 +128,7 @@ def run_method(name: str, cases: list[Case], folder: Path, args: argparse.Namesp
     done = {tuple(r[k] for k in KEY) for r in rows}
     with report.appending(path, report.continued(run, before, rows), FIELDS, rows, digits=6) as add:
         for case in tqdm(cases, desc=name):
-            if case.static and METHODS[name].series_only:
+            if case.static and method.series_only:
                 continue
             samples = protocol.evenly_spaced(case.samples, args.n or len(case.samples))
             about = (case.layout, case.dataset, case.model_name)

@@ -57,15 +57,15 @@ class Asker:
     @silent()
     def question(self, i: int) -> Question:
         """The question about instance `i`."""
-        goal, index, label = self.goals[i], None, None
+        goal, index, label, likely = self.goals[i], None, None, None
         if not goal.regression:
             classes = self.model.classes_
             reached = goal.reached(Prediction(classes, np.eye(len(classes)), classes))
+            likely = self.model.probabilities(self.present[i : i + 1])[0]
             if reached.any():
-                likely = self.model.probabilities(self.present[i : i + 1])[0]
                 index = int(np.where(reached, likely, -1.0).argmax())
                 label = classes[index]
-        return Question(self.X[i].copy(), goal, label, index, self.n, self.max_seconds)
+        return Question(self.X[i].copy(), goal, label, index, self.n, self.max_seconds, likely)
 
     def result(self, name: str, i: int, call: Call | None, counts: bool, why: str, judge: Judge) -> Result:
         """The result of one explainer on instance `i`.

@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,8 @@ class Question:
     n : int
         How many counterfactuals are wanted.
     max_seconds : float, optional
+    likely : array (C,), optional
+        The model's probabilities for `x`; 1 for its label where it gives labels only. None of a regressor.
     """
 
     x: Array
@@ -44,6 +46,7 @@ class Question:
     class_index: int | None
     n: int
     max_seconds: float | None
+    likely: Array | None = None
 
     def need_class(self) -> int:
         """The column of the wanted class; raises if the target is no class."""
@@ -109,17 +112,19 @@ def calling(explainer: Any, counting: Counting | None, classes: Array | None) ->
     """
     if isinstance(explainer, Flat):
         inner = calling(explainer.explainer, counting, classes)
-        return lambda q: inner(Question(q.x.ravel(), q.target, q.label, q.class_index, q.n, q.max_seconds))
+        return lambda q: inner(replace(q, x=q.x.ravel()))
     if isinstance(explainer, NTDCFE):
         return _engine(explainer, counting, classes)
     if hasattr(explainer, "generate_counterfactuals"):
         return _dice(explainer)
     if hasattr(explainer, "explain"):
-        return _alibi(explainer) if hasattr(explainer, "meta") else _tscf(explainer)
+        if hasattr(explainer, "meta"):
+            return _alibi(explainer)
+        return _tsinterpret(explainer) if getattr(explainer, "mode", None) in ("feat", "time") else _tscf(explainer)
     if callable(explainer):
         return lambda q: _answers(explainer(q.x), q.n)
     raise InvalidInputError(
-        f"an explainer must be an NTDCFE, one of alibi, DiCE or tscf-eval, or a function of x, "
+        f"an explainer must be an NTDCFE, one of alibi, DiCE, tscf-eval or TSInterpret, or a function of x, "
         f"got {type(explainer).__name__}."
     )
 
@@ -190,6 +195,30 @@ def _tscf(explainer: Any) -> Call:
         options = {"class_of_interest": q.label} if "class_of_interest" in takes else {}
         found = explainer.explain(np.ascontiguousarray(q.x.T), **options)[0]
         return Answers([np.asarray(found).reshape(q.x.T.shape).T])
+
+    return call
+
+
+def _tsinterpret(explainer: Any) -> Call:
+    """TSInterpret: ``explain(x (1, D, K))``, ``(1, K, D)`` in its mode "time", gives the counterfactual and its label.
+
+    Its methods spell the rest differently: the wanted class is `target` or `target_y`; the answer of the model to x is
+    `y`, a label, or `original_y`, probabilities ``(1, C)``.
+    """
+    takes = inspect.signature(explainer.explain).parameters
+
+    def call(q: Question) -> Answers:
+        wanted, likely = q.need_class(), np.atleast_2d(np.asarray(q.likely, dtype=float))
+        known = {
+            "target": wanted, "target_y": wanted, "orig_class": int(likely.argmax()), "y": int(likely.argmax()),
+            "original_y": likely,
+        }  # fmt: skip
+        x = q.x if explainer.mode == "time" else np.ascontiguousarray(q.x.T)
+        found = explainer.explain(x[None], **{name: value for name, value in known.items() if name in takes})[0]
+        if found is None:
+            return Answers()
+        answer = np.asarray(found, dtype=float).reshape(x.shape)
+        return Answers([answer if explainer.mode == "time" else answer.T])
 
     return call
 

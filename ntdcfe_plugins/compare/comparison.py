@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from ntdcfe import Features
 from ntdcfe_plugins._shared.numpy_errors import silent
-from ntdcfe_plugins.report import comparison_html, filled, number, summary_html
+from ntdcfe_plugins.compare.page import comparison_html, summary_html
+from ntdcfe_plugins.report import filled, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +70,15 @@ class Cost(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One method on one instance: its row of the table, and its nearest valid counterfactual."""
+    """One method on one instance: its row of the table, and its nearest valid counterfactual.
+
+    Beside them what the model says of the instance, and the package that the method comes from, where it is known.
+    """
 
     row: dict[str, Any]
     x: Array | None
+    said: str = ""
+    made_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,12 @@ class Comparison:
         The costs of building the explainers.
     target : str
     features : Features, optional
+    labels : sequence of str
+        What the model says of each instance, as text.
+    versions : dict of method to str
+        The packages that each method was made with.
+    notes : sequence of str
+        What a reader of the page has to know beside it, such as what the instances are.
     """
 
     table: list[dict[str, Any]] = field(repr=False)
@@ -97,6 +110,9 @@ class Comparison:
     fits: dict[str, Cost]
     target: str
     features: Features | None = field(default=None, repr=False)
+    labels: Sequence[str] = field(default=(), repr=False)
+    versions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    notes: Sequence[str] = field(default=(), repr=False)
 
     @property
     def methods(self) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
 from ntdcfe.problem.edits import Edit
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare import measures
@@ -19,6 +20,8 @@ from ntdcfe_plugins.compare.comparison import NAN, Result
 from ntdcfe_plugins.compare.counted import CountedModel
 
 Array = NDArray[Any]
+# Of so many returned rows it is told what the model says.
+MOST_SAID = 5
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,16 @@ class Judge:
         returned = np.concatenate([np.empty((0, *x.shape)), *rows])
         returned = returned[np.isfinite(returned).all(axis=tuple(range(1, returned.ndim)))]
         if not len(returned):
-            return Result(row, None)
+            if row.get("status") in ("failed", "time limit"):  # it has its reason already
+                return Result(row, None)
+            none = "returned no finite row" if len(answers.rows) else "returned nothing"
+            return Result(row | {"note": _joined(none, row["note"])}, None)
         prediction = self.model.understood(returned)
         reached = target.reached(prediction)
         valid = returned[reached]
         row = row | {"validity": len(valid) / len(returned)}
         if not len(valid):
-            return Result(row | {"note": row["note"] or "no returned row reaches the target"}, None)
+            return Result(row | {"note": _joined(missed(prediction), row["note"])}, None)
         before = np.atleast_2d(x)
         changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
         best = int(np.argmin([size.sum() for size, _ in changes]))
@@ -115,6 +121,17 @@ class Judge:
 
     def _reached(self, target: Target) -> Callable[[Array], Array]:
         return lambda rows: target.reached(self.model.understood(rows))
+
+
+def _joined(why: str, more: str) -> str:
+    return f"{why}; {more}" if more else why
+
+
+def missed(prediction: Prediction) -> str:
+    """Why returned rows are no counterfactuals: what the model says of them."""
+    outcomes, n = np.asarray(prediction.outcomes)[:MOST_SAID].tolist(), len(prediction.outcomes)
+    said = ", ".join(dict.fromkeys(f"{o:.4g}" if isinstance(o, float) else str(o) for o in outcomes))
+    return f"the model says {said} of {'what' if n == 1 else f'the {n} rows that'} it returned"
 
 
 def allowed(before: Array, after: Array, features: Features, constraints: Sequence[Constraint] = ()) -> bool:

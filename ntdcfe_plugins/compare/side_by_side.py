@@ -19,6 +19,7 @@ from ntdcfe_plugins.compare.comparison import NAN, Comparison, Cost, Result
 from ntdcfe_plugins.compare.counted import CountedModel
 from ntdcfe_plugins.compare.measures import DRAWS, detectors
 from ntdcfe_plugins.compare.scores import Judge, message
+from ntdcfe_plugins.compare.versions import version_of
 
 Array = NDArray[Any]
 
@@ -45,7 +46,8 @@ def compare(
     ----------
     explainers : dict of name to explainer or factory
         An explainer is an :class:`ntdcfe.NTDCFE`, one of alibi (``explain(X)`` and ``meta``), DiCE
-        (``generate_counterfactuals``) or tscf-eval (``explain(x (D, K))``), or a function of ``x`` that returns a
+        (``generate_counterfactuals``), tscf-eval (``explain(x (D, K))``) or TSInterpret (``explain(x (1, ...))`` and
+        ``mode``), or a function of ``x`` that returns a
         counterfactual, several in a list, or None. A factory makes one from ``predict``, see :mod:`.compare`.
         :class:`Flat` around an explainer gives it flat rows.
     X : array (N, K, D), or (N, D) for static data
@@ -105,6 +107,8 @@ def compare(
         fits,
         str(Target.of(target)),
         features,
+        [result.said for result in found[: len(np.asarray(X))]],
+        {result.row["method"]: result.made_with for result in found if result.made_with},
     )
 
 
@@ -164,26 +168,27 @@ def results(
     with tqdm(total=len(explainers) * len(X), unit="explanation", disable=not progress) as bar:
         for name, explainer in explainers.items():
             bar.set_description(name)
-            call, counts, why = _built(explainer, model, asker.columns, fits, name)
+            call, counts, why, made_with = _built(explainer, model, asker.columns, fits, name)
             for i in range(len(X)):
-                yield asker.result(name, i, call, counts, why, judge)
+                result = asker.result(name, i, call, counts, why, judge)
+                yield result._replace(said=str(asker.present.outcomes[i]), made_with=made_with)
                 bar.update()
 
 
 def _built(
     explainer: Any, model: CountedModel, classes: Array | None, fits: dict[str, Cost], name: str
-) -> tuple[Call | None, bool, str]:
-    """How to call an explainer, whether all its questions to the model are counted, or why it could not be built."""
+) -> tuple[Call | None, bool, str, str]:
+    """How to call an explainer, whether its questions are counted, why it could not be built, and its package."""
     factory = is_factory(explainer)
     rows, calls, started = model.n_rows, model.n_calls, time.perf_counter()
     try:
         made = explainer(model) if factory else explainer
         call = calling(made, None if factory else model.around, classes)
     except Exception as error:
-        return None, False, f"could not be built: {message(error)}"
+        return None, False, f"could not be built: {message(error)}", ""
     fits[name] = (
         Cost(model.n_rows - rows, model.n_calls - calls, time.perf_counter() - started)
         if factory
         else Cost(NAN, NAN, NAN)
     )
-    return call, factory, ""
+    return call, factory, "", version_of(made)

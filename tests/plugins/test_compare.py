@@ -4,6 +4,7 @@ import contextlib
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from ntdcfe import NTDCFE, AtMost, Causal, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe_plugins.compare import COLUMNS, GLOSSARY, CountedModel, Flat, compare, measures
+from ntdcfe_plugins.compare.marks import BETTER, marks_of
 
 QUICK = SearchSettings(max_rows=500, batch_rows=25)
 X = np.full((2, 6, 3), -0.5)
@@ -406,6 +408,52 @@ def test_tscf_eval_methods_get_features_first():
     assert one(Method())["l1"] == 8
 
 
+class Interpreted:
+    """What TSInterpret's methods have in common; each spells the rest of its question in its own way."""
+
+    def __init__(self, mode):
+        self.mode, self.asked = mode, []
+
+    def answer(self, x, *rest):
+        self.asked.append(rest)
+        assert x.shape == ((1, 6, 3) if self.mode == "time" else (1, 3, 6))
+        changed = lifted(x[0] if self.mode == "time" else x[0].T)
+        return (changed if self.mode == "time" else changed.T)[None], 1
+
+
+class InterpretedCoMTE(Interpreted):
+    def explain(self, x, orig_class=None, target=None):
+        return self.answer(x, orig_class, target)
+
+
+class InterpretedTSEvo(Interpreted):
+    def explain(self, original_x, original_y, target_y=None):
+        return self.answer(original_x, original_y.shape, type(target_y))
+
+
+class InterpretedGuide(Interpreted):
+    def explain(self, x, y):
+        return self.answer(x, y)
+
+
+@pytest.mark.parametrize("mode", ["feat", "time"])
+@pytest.mark.parametrize(
+    ("kind", "asked"), [(InterpretedCoMTE, (0, 1)), (InterpretedTSEvo, ((1, 2), int)), (InterpretedGuide, (0,))]
+)
+def test_tsinterpret_methods(kind, asked, mode):
+    explainer = kind(mode)
+    assert one(explainer)["l1"] == 8
+    assert explainer.asked == [asked]
+
+
+def test_tsinterpret_that_finds_nothing_has_not_failed():
+    class Nothing(Interpreted):
+        def explain(self, x, y):
+            return None, None
+
+    assert one(Nothing("feat"))["status"] == "not found"
+
+
 def test_dice_explainers():
     pd = pytest.importorskip("pandas")
     asked = []
@@ -653,7 +701,8 @@ def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     comparison.to_html(tmp_path / "page.html", title="A <title>")
     page = (tmp_path / "page.html").read_text()
-    assert page.count("data:image/png;base64,") == 3  # trade-off and two instances
+    assert page.count("<img ") == page.count("<picture>") == 3  # trade-off and two instances
+    assert page.count("data:image/png;base64,") == 2 * 3  # each for a wide screen and for a phone
     for outside in ("http:", "https:", "<script", "<link", "@import", "url("):
         assert outside not in page
     assert "<i>none</i>" not in page
@@ -663,6 +712,52 @@ def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
     assert GLOSSARY["contiguity"] in page
     assert GLOSSARY["plausible"] not in page  # no such column without reference data
     assert "ours" in comparison._repr_html_()
+
+
+def test_the_page_fits_a_phone(comparison, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    comparison.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<meta name='viewport' content='width=device-width, initial-scale=1'>" in page
+    cards = page[page.index("<div class='wide cards'>") :]
+    assert cards.index("data-label='success, %'") < cards.index("</table>")  # a card names its figures by itself
+    assert "overflow-x: auto" in page
+
+
+def test_the_page_names_classes_versions_notes_and_reasons(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    methods = {"ours": lambda predict: NTDCFE(predict, settings=QUICK), "stays": lambda x: x, "none": lambda x: None}
+    comparison = run(methods, target="up & away", classes=["<down>", "up & away"])
+    assert comparison.labels == ["<down>", "<down>"]
+    assert list(comparison.versions) == ["ours"]  # the others are no package's
+    assert "ntdcfe" in comparison.versions["ours"]
+    replace(comparison, notes=["Made up <for tests>."]).to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    for told in (
+        "wanted is: up &amp; away", "The model says of them: &lt;down&gt; (2)", "Made up &lt;for tests&gt;.",
+        "instance 1 (&lt;down&gt;)", "the model says &lt;down&gt; of what it returned", "returned nothing",
+        comparison.versions["ours"], "All explanations together took",
+    ):  # fmt: skip
+        assert told in page
+
+
+def test_the_best_and_the_worst_are_marked_among_equals(comparison):
+    marks = marks_of(comparison.summary())
+    assert [marks.of(name, "success %") for name in comparison.methods] == ["best", "best", "worst"]
+    assert [marks.of(name, "l1") for name in comparison.methods] == ["best", "worst", ""]
+    fewer = [
+        {"method": "a", "success %": 100.0, "l1": 8.0, "rows": 10.0},
+        {"method": "b", "success %": 50.0, "l1": 1.0, "rows": 5.0},
+        {"method": "c", "success %": 100.0, "l1": 8.1, "rows": 20.0},
+        {"method": "d", "success %": 0.0, "l1": np.nan, "rows": 1.0},
+    ]
+    marks = marks_of([dict.fromkeys(BETTER, np.nan) | row for row in fewer])
+    assert [marks.of(name, "l1") for name in "abcd"] == ["", "apart", "", ""]  # 8 and 8.1 are level
+    assert [marks.of(name, "rows") for name in "abcd"] == ["", "best", "worst", "apart"]
+
+
+def test_every_measure_of_the_summary_says_what_is_better(comparison):
+    assert set(comparison.summary()[0]) - set(BETTER) == {"method", "n"}
 
 
 def test_pictures_of_an_instance(comparison):

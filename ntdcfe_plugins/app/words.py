@@ -33,7 +33,7 @@ def options(state: State) -> str:
 
 
 def _option(name: str, answer: Answer, shown: bool) -> str:
-    told = answer.sentences()
+    told = answer.in_short()
     items = "".join(f"<li>{escaped(_short(text))}</li>" for text in told[:MOST_SENTENCES])
     more = f"<li>and {len(told) - MOST_SENTENCES} more, see the letter</li>" if len(told) > MOST_SENTENCES else ""
     mark = " (shown)" if shown else ""
@@ -130,7 +130,7 @@ def _compared(state: State) -> str:
         return "<p>This bookmark is of another series.</p>"
     columns = []
     for head, answer in (("The answer", mine), (state.bookmarks[state.compared].name, other)):
-        told = ["no answer yet"] if answer is None else answer.sentences()[:MOST_SENTENCES]
+        told = ["no answer yet"] if answer is None else answer.in_short()[:MOST_SENTENCES]
         items = "".join(f"<li>{escaped(_short(text))}</li>" for text in told)
         cost = "" if answer is None else escaped(cost_in_words(answer))
         columns.append(f"<td><b>{escaped(head)}</b><ol style='padding-left:1.2em'>{items}</ol>{cost}</td>")

@@ -1,6 +1,8 @@
 """The page in a real browser: what a person does on it, and what comes of it."""
 
+import base64
 import json
+import re
 import threading
 import time
 
@@ -237,10 +239,25 @@ def test_the_letter_is_saved_and_read_from_the_page(page, served, folder):
     assert [link.startswith(f"{served.url}letters/first-what-would-change") for link in links] == [True, True]
     page.driver.get(links[0])
     text = page.driver.find_element("tag name", "body").text
-    for sentence in told["decision"]["sentences"]:
+    for sentence in told["decision"]["in_short"]:
         assert sentence in text
     page.driver.get(links[1])
     assert json.loads(page.driver.find_element("tag name", "body").text)["decision"] == told["decision"]
+
+
+def test_a_long_letter_prints_on_two_sheets(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(1, 40, 30))
+    features = Features.from_dict(
+        {f"{i}: a name of some length, as tables have": {"bounds": (-9, 9 + i), "weight": 1 + i} for i in range(30)}
+    )
+    settings = SearchSettings(max_rows=2000)
+    explainer = NTDCFE(lambda X: (X[:, -20:].mean(1) > -0.1).mean(1) > 0.95, features, settings=settings, seed=0)
+    cf = explainer.explain(X[0], True)
+    assert len(cf.sentences()) > 6
+    path = cf.report(tmp_path / "long.html", explainer=explainer, model="forest, sha256 " + 64 * "a", command=LONG)
+    browser.driver.get(path.as_uri())
+    sheets = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", sheets)) == 2
 
 
 def test_two_tabs_have_their_own_questions_and_answers(page, served, folder):

@@ -30,6 +30,7 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "alibi": adapters.alibi,
     "dice": adapters.dice,
     "sktime": adapters.sktime,
+    "page": adapters.page,
     "paper-true": paper_cases.on_real_series,
     "paper-published": paper_cases.in_published_layout,
     "paper-averages": paper_cases.averages,

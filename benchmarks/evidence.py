@@ -159,6 +159,9 @@ EVIDENCE: dict[str, Evidence] = {
     "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",)),
     "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
     "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
+    "first-steps": _script(
+        "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",)
+    ),
     "page": _script("page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",)),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),

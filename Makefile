@@ -41,6 +41,7 @@ browser: ## Chromium and its driver from Debian's packages, for the tests of the
 # The variable silences a notice of the theme's authors about another of their products.
 docs: $(VENV)/.docs ## the site, in build/site; open build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+	@echo "open build/site/index.html; with search: $(VENV)/bin/python -m http.server -d build/site"
 
 # The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
 compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core

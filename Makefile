@@ -8,7 +8,7 @@ JOBS ?= 2
 # Succeeds on a Python that numpy 1 has a build for.
 OLD = $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'
 
-.PHONY: help demo check test test-core lint docs compare evidence
+.PHONY: help demo check test test-core lint docs browser compare evidence
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,9 +33,15 @@ lint: $(VENV)/.test ## style and types only (types on Python 3.10 to 3.12)
 	$(VENV)/bin/ruff check .
 	@if $(OLD); then echo $(VENV)/bin/mypy; $(VENV)/bin/mypy; else echo "types are checked with numpy 1, on Python 3.10 to 3.12: left out here"; fi
 
+# The page is tested in it; without it those tests are skipped, where CI=true they fail.
+browser: ## Chromium and its driver from Debian's packages, for the tests of the page (as root)
+	@if command -v chromium && command -v chromedriver; then echo "is installed"; else apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; fi
+
 # The variable silences a notice of the theme's authors about another of their products.
 docs: $(VENV)/.docs ## the site, in build/site; open build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+	@echo "open build/site/index.html; with search: $(VENV)/bin/python -m http.server -d build/site"
 
 # The same saved case in two environments, since alibi and DiCE need numpy 1 and tscf-eval needs numpy 2.
 compare: export PYTHONPATH = $(CURDIR):$(CURDIR)/core

@@ -164,6 +164,10 @@ EVIDENCE: dict[str, Evidence] = {
     "dice-diversity": _script("dice_diversity", 4, "benchmarks/dice_side_by_side.py", ADAPTERS, "tests/tabular.py",
                               files=("dice-diversity.md",)),
     "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
+    "first-steps": _script(
+        "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",)
+    ),
+    "page": _script("page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",)),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
     "load-faults": _script("load/faults", 8, files=("load-faults.md",)),

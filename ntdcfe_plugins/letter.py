@@ -18,7 +18,7 @@ import numpy as np
 from ntdcfe import AtMost, Causal, Continuous, Counterfactual, Feature, Features, InvalidInputError, __version__
 from ntdcfe.problem.codec import plain
 from ntdcfe.problem.words import outcome_in_words
-from ntdcfe_plugins._shared.answer import answers_of, value_in_words
+from ntdcfe_plugins._shared.answer import answer_of, answers_of, value_in_words
 from ntdcfe_plugins._shared.drawing import runs
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.report import escaped, held, picture_html, table_html
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ntdcfe import NTDCFE
 
 # What two printed sheets have room for; all of it is in the JSON.
-MOST_SENTENCES, MOST_LETTERS, MOST_RULES = 12, 300, 12
+MOST_SENTENCES, MOST_LETTERS, MOST_RULES, MOST_LANES = 8, 240, 8, 4
 
 STYLE = """
 @page { size: A4; margin: 14mm 16mm; }
@@ -37,11 +37,13 @@ p, ol, ul { margin: .3rem 0; overflow-wrap: anywhere; } .note { color: #555; fon
 table { border-collapse: collapse; font-size: .87em; width: 100%; }
 th, td { border-bottom: 1px solid #ddd; padding: .25rem .45rem; text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
-th { border-bottom: 2px solid #888; overflow-wrap: normal; } img { max-width: 100%; height: auto; }
+th { border-bottom: 2px solid #888; overflow-wrap: normal; } th:last-child, td:last-child { min-width: 6rem; }
+td:first-child { min-width: 4.2rem; } img { max-width: 100%; height: auto; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; padding: .4rem; font-size: .85em; }
 @media print {
-  body { font-size: 9.5pt; margin: 0; max-width: none; padding: 0; } h1 { font-size: 14pt; } h2 { font-size: 11pt; }
-  section { break-inside: avoid; } img { max-height: 105mm; }
+  body { font-size: 9pt; margin: 0; max-width: none; padding: 0; } h1 { font-size: 14pt; } h2 { font-size: 11pt; }
+  h2, p:has(+ ol) { break-after: avoid; } tr, li, img, pre { break-inside: avoid; } img { max-height: 125mm; }
+  th, td { padding: .12rem .4rem; } h2 { margin: .8rem 0 .2rem; }
 }
 """
 
@@ -86,7 +88,7 @@ def write_letter(
         raise InvalidInputError(f"path must end with .html, got {str(path)!r}.")
     letter = {"title": title, **letter_of(cf, explainer), "model": model, "command": command,
               "date": date or datetime.date.today().isoformat()}  # fmt: skip
-    picture = picture_html(cf, units) if cf.found and cf.status != "already_target" else ""
+    picture = picture_html(cf, units, MOST_LANES) if cf.found and cf.status != "already_target" else ""
     facts = page.with_suffix(".json")
     page.write_text(letter_html(letter, picture, facts.name), encoding="utf-8")
     facts.write_text(json.dumps({**letter, "result": cf.to_dict()}, allow_nan=False, indent=1), encoding="utf-8")
@@ -108,6 +110,7 @@ def letter_of(cf: Counterfactual, explainer: NTDCFE | None = None) -> dict[str, 
             "name": name,
             "is_the_answer": answer.same_as(cf),
             "sentences": answer.sentences(),
+            "in_short": answer.in_short(),
             "edits": [edit._asdict() for edit in answer.edits],
             "changed": answer.sparsity,
             "proximity": _plain(answer.proximity),
@@ -128,6 +131,7 @@ def letter_of(cf: Counterfactual, explainer: NTDCFE | None = None) -> dict[str, 
             "prediction": _plain(cf.prediction),
             "text": str(cf),
             "sentences": cf.sentences() if cf.found else [],
+            "in_short": answer_of(cf).in_short() if cf.found else [],
             "survival": _survival(cf.survival),
             "reservations": cf.reservations(),
         },
@@ -176,7 +180,7 @@ def letter_html(letter: Mapping[str, Any], picture: str, facts: str) -> str:
     ]
     return (
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escaped(letter['title'])}</title>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'><link rel='icon' href='data:,'>"
         f"<style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
     )
 
@@ -191,8 +195,8 @@ def _decision(decision: Mapping[str, Any]) -> list[str]:
     if not decision["sentences"]:  # nothing has to change, or nothing was found: the text says which and why
         return [*([says] * (decision["present"] is not None)), f"<p>{escaped(decision['text'])}</p>"]
     then = decision["wanted"] if decision["prediction"] is None else decision["prediction"]
-    listed = decision["sentences"][:MOST_SENTENCES]
-    more = len(decision["sentences"]) - len(listed)
+    listed = decision["in_short"][:MOST_SENTENCES]
+    more = len(decision["in_short"]) - len(listed)
     parts = [
         says,
         f"<p>It would say <b>{_outcome(then)}</b> after {'this' if len(listed) == 1 else 'all of this'}:</p>",
@@ -210,7 +214,7 @@ def _options(options: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
             option["name"] + " (above)" * option["is_the_answer"],
-            _short("; ".join(option["sentences"])),
+            _short("; ".join(option["in_short"])),
             len(option["edits"]) or "cell by cell",
             option["changed"],
             option["proximity"],
@@ -259,9 +263,9 @@ def _search(letter: Mapping[str, Any], facts: str) -> str:
     lines += ["The model gave different answers to the same question."] if search["contradicted"] else []
     seed = "" if search["seed"] is None else f", seed {search['seed']}"
     lines += [f"Found by ntdcfe {search['version']}{seed}."]
-    lines += [f"Settings: {_short(search['settings'])}"] if search["settings"] else []
-    lines += [f"Model: {letter['model']}"] if letter["model"] else []
-    parts = [f"<p>{escaped(line)}</p>" for line in lines]
+    lines += [f"Settings: {_short(search['settings'])}."] if search["settings"] else []
+    parts = [f"<p>{escaped(' '.join(lines))}</p>"]
+    parts += [f"<p>Model: {escaped(letter['model'])}</p>"] if letter["model"] else []
     if letter["command"]:
         parts.append(f"<p>To repeat it:</p><pre>{escaped(letter['command'])}</pre>")
     return "\n".join([*parts, f"<p class='note'>The same with all numbers: {escaped(facts)}</p>"])

@@ -93,7 +93,10 @@ def plot_options(
     max_features: int = MOST_FEATURES,
     units: Mapping[str, str] | None = None,
 ) -> Figure:
-    """The options of a search: how much has to be changed against how far, then each of them side by side.
+    """The options of a search side by side.
+
+    Of series there is one column of lanes for each, below a picture of how much has to be changed against how far.
+    Of a row of a table there is one line for each changed feature and one column for each option.
 
     Parameters
     ----------

@@ -59,12 +59,13 @@ def text_html(text: str) -> str:
     return f"<div style='max-height:30em;overflow:auto;overflow-wrap:anywhere'>{''.join(parts)}</div>"
 
 
-def picture_html(cf: Counterfactual, units: Mapping[str, str] | None = None) -> str:
-    """Its picture; nothing where matplotlib is missing."""
-    from ntdcfe_plugins.plot import plot_counterfactual
+def picture_html(cf: Counterfactual, units: Mapping[str, str] | None = None, lanes: int | None = None) -> str:
+    """Its picture, of at most so many lanes; nothing where matplotlib is missing."""
+    from ntdcfe_plugins.plot import MOST_FEATURES, plot_counterfactual
 
     try:
-        return picture(plot_counterfactual(cf, units=units, words=False), "before and after, change by change")
+        figure = plot_counterfactual(cf, max_features=lanes or MOST_FEATURES, units=units, words=False)
+        return picture(figure, "before and after, change by change")
     except ImportError:  # the text says all of it
         return ""
 
@@ -74,7 +75,7 @@ def options_html(cf: Counterfactual) -> str:
     rows = []
     for name, answer in answers_of(cf).items():
         shown = name + " (shown above)" * answer.same_as(cf)
-        told = textwrap.shorten("; ".join(answer.sentences()), MOST_LETTERS, placeholder=" …")
+        told = textwrap.shorten("; ".join(answer.in_short()), MOST_LETTERS, placeholder=" …")
         rows.append([shown, told, len(answer.edits) or "", answer.sparsity, answer.proximity, held(answer.survival)])
     cells = "features" if cf.original.ndim == 1 else "cells"
     return table_html(["option", "what changes", "edits", f"changed {cells}", "proximity", "still holds"], rows)

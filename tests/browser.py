@@ -1,6 +1,10 @@
 """Chromium without a window, driven by selenium; Bokeh's widgets live in shadow roots, which are looked through."""
 
+import importlib.util
+import json
+import os
 import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,19 +23,30 @@ const model = Bokeh.documents[0].get_model_by_name(arguments[0]); if (!model) re
 const view = Bokeh.index.find_one(model); if (!view) return null;
 return arguments[1] ? view.shadow_el.querySelector(arguments[1]) : view.el
 """
+# As root, without a screen, and without asking for anything on the network by itself.
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-device-scale-factor=1",
+)  # fmt: skip
+COUNT = """
+const ask = Bokeh.documents[0].get_model_by_name('ask');
+window.ended = 0;
+ask.properties.disabled.change.connect(() => { if (!ask.disabled) window.ended += 1 })
+"""
 READY = "return window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
 
-def why_not() -> str:
-    """Why there is no browser to test with; empty if there is one."""
-    try:
-        import bokeh  # noqa: F401
-        import selenium  # noqa: F401
-    except ImportError as missing:
-        return f"{missing.name} is not installed (extra test)"
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        return "no chromium: make browser"
-    return ""
+def needed() -> None:
+    """Skip without a browser, and say what to install; where `.ci/run` could have installed one, fail."""
+    missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if importlib.util.find_spec("selenium") is None:
+        missing.append("selenium (extra test)")
+    if not missing:
+        return
+    why = f"the page's tests in a browser need {', '.join(missing)}: make browser"
+    if os.environ.get("CI") == "true" and not os.environ.get("NO_BROWSER"):
+        pytest.fail(why)
+    pytest.skip(" ".join(filter(None, [why, os.environ.get("NO_BROWSER")])))
 
 
 class Browser:
@@ -43,8 +58,8 @@ class Browser:
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-                         f"--window-size={width},{height}", "--force-device-scale-factor=1"):  # fmt: skip
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        for argument in (*FLAGS, f"--window-size={width},{height}", f"--user-data-dir={self._profile.name}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
@@ -55,12 +70,13 @@ class Browser:
         self.driver.get(url)
         self.until(lambda: self.driver.execute_script(READY))
         self.until(lambda: self.find("ask", "button") is not None)
+        self.driver.execute_script(COUNT)
 
-    def size(self, width: int, height: int = 900) -> None:
-        """The size of the page itself, as of a phone."""
+    def size(self, width: int, height: int = 900, mobile: bool = False) -> None:
+        """The size of the page itself, as on a phone if it is mobile."""
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile},
         )
 
     def find(self, name, selector=""):
@@ -70,10 +86,12 @@ class Browser:
         return self.driver.execute_script(DEEP, selector)
 
     def text(self, name) -> str:
-        return self.driver.execute_script("return arguments[0]?.textContent", self.find(name, ".bk-clearfix")) or ""
+        return self.told(name, "e => e.textContent") or ""
 
-    def markup(self, name) -> str:
-        return self.driver.execute_script("return arguments[0]?.innerHTML", self.find(name, ".bk-clearfix")) or ""
+    def told(self, name, of):
+        """Of what a Div says, in one call, since it may be drawn anew between two: a function of its element."""
+        script = f"const element = (function() {{ {NAMED} }}).apply(null, arguments); return element && ({of})(element)"
+        return self.driver.execute_script(script, name, ".bk-clearfix")
 
     def choose(self, name, label) -> None:
         from selenium.webdriver.support.ui import Select
@@ -89,18 +107,60 @@ class Browser:
         """Into an input, from the keyboard."""
         from selenium.webdriver.common.keys import Keys
 
-        box = self.find(name, "input")
-        box.click()
-        box.send_keys(Keys.CONTROL, "a")
-        box.send_keys(Keys.DELETE, text, Keys.ENTER)
+        self.focus(name)
+        self.keys((Keys.CONTROL, "a"), Keys.DELETE, *text, Keys.ENTER)
 
-    def press(self, name) -> None:
-        button = self.find(name, "button")
+    def focus(self, name, selector="input") -> None:
+        box = self.find(name, selector)
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", box)
+
+    def keys(self, *keys) -> None:
+        """To what has the focus; a tuple is a modifier and a key. An element's own `send_keys` would not do: it takes
+        an input in a shadow root for one without focus, and puts the cursor at its end each time."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        chain = ActionChains(self.driver)
+        for key in keys:
+            if isinstance(key, tuple):
+                chain.key_down(key[0]).send_keys(key[1]).key_up(key[0])
+            else:
+                chain.send_keys(key)
+        chain.perform()
+
+    def press(self, name, selector="button") -> None:
+        button = self.find(name, selector)
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
         button.click()
 
+    def value(self, name, attribute="value"):
+        """What a widget holds, as the page has it."""
+        return self.driver.execute_script(
+            "return Bokeh.documents[0].get_model_by_name(arguments[0])[arguments[1]]", name, attribute
+        )
+
     def disabled(self, name) -> bool:
-        return self.driver.execute_script("return Bokeh.documents[0].get_model_by_name(arguments[0]).disabled", name)
+        return self.value(name, "disabled")
+
+    def ended(self) -> int:
+        """How many searches have ended since the page was opened."""
+        return self.driver.execute_script("return window.ended")
+
+    def idle(self) -> bool:
+        """Whether all is drawn."""
+        return self.driver.execute_script(READY)
+
+    def wide(self) -> int:
+        """How wide the page is, with what one would have to scroll to."""
+        self.until(self.idle)
+        return self.driver.execute_script("return document.documentElement.scrollWidth")
+
+    def links(self, name) -> "list[str]":
+        return self.told(name, "e => [...e.querySelectorAll('a')].map(a => a.href)")
+
+    def requests(self) -> "list[str]":
+        """The addresses that the browser has asked for since the last call."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
 
     def until(self, true, seconds: float = 15):
         """Wait until it is true; gives what it was."""
@@ -130,11 +190,13 @@ class Browser:
         chain.perform()
 
     def errors(self) -> "list[str]":
-        """What the console says that should not be there."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        """What the console says that should not be there; that a file which is no page has no icon may be."""
+        said = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        return [message for message in said if "/favicon.ico" not in message]
 
     def close(self) -> None:
         self.driver.quit()
+        self._profile.cleanup()
 
 
 TOLD = "return window.Bokeh && ['message', 'progress'].map(n => Bokeh.documents[0]?.get_model_by_name(n)?.text)"

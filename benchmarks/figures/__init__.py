@@ -19,6 +19,14 @@ def demo() -> str:
     return report.read_markdown(result("demo.md"))[1]
 
 
+def first_steps() -> str:
+    """What a newcomer's first steps take."""
+    path = result("first-steps.md")
+    (rows,) = report.read_tables(path)
+    table = report.table(list(rows[0]), [list(row.values()) for row in rows])
+    return "\n".join([*table, "", f"On the machine of the tests, Python's packages from a mirror ({report.read_header(path).note})."])
+
+
 FIGURES: Mapping[str, Callable[[], str]] = {
     "demo": demo,
     "beside-others": answers.beside_others,
@@ -31,6 +39,8 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "dice": adapters.dice,
     "dice-diversity": adapters.dice_diversity,
     "sktime": adapters.sktime,
+    "page": adapters.page,
+    "first-steps": first_steps,
     "paper-true": paper_cases.on_real_series,
     "paper-published": paper_cases.in_published_layout,
     "paper-averages": paper_cases.averages,

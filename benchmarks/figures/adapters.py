@@ -96,3 +96,16 @@ def sktime() -> str:
         each{apart}, {span(own, 1)} s a series of our own beside the model's time. The most cells are changed for
         {most["Model"]} ({most["Changed cells"]})."""
     )
+
+
+def page() -> str:
+    """How long the page takes to answer."""
+    header, _ = report.read_markdown(result("page.md"))
+    (rows,) = report.read_tables(result("page.md"))
+    first, again = rows
+    return paragraph(
+        f"""In Chromium, on Basic Motions with a forest, {again["series"]} series: the bar is there after at most
+        {max(value(row["bar, most s"]) for row in rows):g} s, the answer to the first question after
+        {first["answer, median s"]} s (median), to the second, with a window frozen, after {again["answer, median s"]} s
+        ({header.note}): `benchmarks/results/page.md`."""
+    )

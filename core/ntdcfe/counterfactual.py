@@ -169,7 +169,8 @@ class Counterfactual(Comparable):
         lines = [f"  - {sentence}" for sentence in self.sentences()]
         lines += [f"  {self.survival}"] * (self.survival is not None)
         lines += [f"  ({reservation})" for reservation in self.reservations()]
-        return "\n".join([head, *lines, f"({self.sparsity} cells changed, proximity {self.proximity:.4g}; {cost})"])
+        what = ("feature" if self.original.ndim == 1 else "cell") + "s" * (self.sparsity != 1)
+        return "\n".join([head, *lines, f"({self.sparsity} {what} changed, proximity {self.proximity:.4g}; {cost})"])
 
     def sentences(self) -> list[str]:
         """The changes in words: one sentence an edit; for features without an edit, one of their runs."""

@@ -15,6 +15,9 @@ from ntdcfe.problem.survival import Survived
 from ntdcfe.problem.units import units_of
 from ntdcfe.problem.words import Change, changes, sentences, when
 
+# A sentence of more letters is summed up where it has to be read; so many windows of it are told.
+LONG, MOST_WINDOWS = 130, 3
+
 
 class Lane(NamedTuple):
     """What is told together: the positions of one feature or of neighbouring ones, their edits, and the sentence."""
@@ -65,6 +68,14 @@ class Answer(NamedTuple):
         """One sentence an edit; for features without an edit, one of their runs."""
         return sentences(self.runs, self.edits, self.features.names)
 
+    def in_short(self) -> list[str]:
+        """The sentences; one of many values says only by how much and where, so that it can be read."""
+        told = self.sentences()
+        spoken = {i for edit in self.edits for i in self._range(edit)}
+        untold = [i for i in self._in_order() if i not in spoken]
+        runs = zip(told[len(self.edits) :], untold, strict=True)
+        return told[: len(self.edits)] + [text if len(text) <= LONG else self._summed(i) for text, i in runs]
+
     def lanes(self) -> list[Lane]:
         """Edits of the same features together, in their order; then each changed feature that has no edit."""
         of: dict[range, list[Edit]] = {}
@@ -78,10 +89,26 @@ class Answer(NamedTuple):
 
     def windows(self, lane: Lane) -> str:
         """Where a feature without an edit changes, in a few words; the sentence has the values."""
-        name = self.features.names[lane.features[0]]
-        told = [when(self.features, run.first_step, run.last_step, len(self.before)).strip()
+        return f"{self.features.names[lane.features[0]]!r} changes {'; '.join(self._windows(lane.features[0]))}"
+
+    def _windows(self, i: int) -> list[str]:
+        name = self.features.names[i]
+        return [when(self.features, run.first_step, run.last_step, len(self.before)).strip()
                 for run in self.runs if run.feature == name]  # fmt: skip
-        return f"{name!r} changes {'; '.join(told)}"
+
+    def _summed(self, i: int) -> str:
+        """By how much a feature changes, and where, in one line."""
+        feature, name, windows = self.features[i], self.features.names[i], self._windows(i)
+        more = len(windows) - MOST_WINDOWS
+        where = ", ".join(windows[:MOST_WINDOWS]) + (f" and in {more} more place{'s' * (more > 1)}" if more > 0 else "")
+        change = (self.after - self.before)[self.differs[:, i], i]
+        if feature.choices is not None:
+            return f"change {name!r} {where}"
+        least, most = change[np.abs(change).argmin()], change[np.abs(change).argmax()]
+        if (change > 0).any() and (change < 0).any():
+            return f"move {name!r} by {change.min():.3g} to +{change.max():.3g} {where}"
+        amounts = dict.fromkeys(f"{abs(size):.3g}" for size in (least, most))
+        return f"{'raise' if most > 0 else 'lower'} {name!r} by {' to '.join(amounts)} {where}"
 
     def _range(self, edit: Edit) -> range:
         return range(self.features.index(edit.feature), self.features.index(edit.last_feature) + 1)

@@ -120,30 +120,35 @@ def panels_picture(cf: Counterfactual, answer: Answer, title: str | None, most: 
 def options_picture(
     cf: Counterfactual, answers: Mapping[str, Answer], title: str | None, most: int, units: Mapping[str, str]
 ) -> Figure:
-    """What has to be done against how far it is; below it, the answers side by side."""
-    static = len(np.atleast_2d(cf.original)) == 1
-    lanes = {name: answer.lanes()[:most] for name, answer in answers.items()}
-    shown = list(dict.fromkeys(i for answer in answers.values() for i in answer.changed))[: 2 * most]
-    places = max(1, *map(len, lanes.values()))
-    below = 0.6 + 0.5 * len(shown) if static else 0.8 + 1.35 * places
-    width = 8.6 if static else max(8.6, 4.4 * len(answers))
-    figure = pyplot().figure(figsize=(width, 3.4 + below), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=(3.4, below))
-    _front(top.subplots(), answers, columns=1 if static else len(answers))
-    if static:
-        draw_rows(bottom.subplots(), answers, shown, units)
+    """The answers side by side; of series, what has to be done against how far it is above them."""
+    if len(np.atleast_2d(cf.original)) == 1:
+        shown = list(dict.fromkeys(i for answer in answers.values() for i in answer.changed))[: 2 * most]
+        figure, axis = pyplot().subplots(figsize=(8.6, 2.3 + 0.5 * len(shown)), layout="constrained")
+        draw_rows(axis, answers, shown, units)
     else:
-        columns = bottom.subfigures(1, len(answers), squeeze=False)[0]
-        for column, (name, answer) in zip(columns, answers.items(), strict=True):
-            _column(column, answer, lanes[name], f"{name}\n{cost_in_words(answer)}", places)
+        figure = _front_and_lanes(answers, most)
     heading = [*([title] if title else []), f"The model says {outcome_in_words(cf.present)}. For {cf.target} instead:"]
     heading += [f"({reservation})" for reservation in cf.reservations()]
     figure.suptitle("\n".join(wrapped(line, 120) for line in heading), fontsize=11)
     return figure
 
 
-def _front(axis: Axes, answers: Mapping[str, Answer], columns: int) -> None:
-    """What has to be done against the distance, the survival as colour; the legend has so many columns."""
+def _front_and_lanes(answers: Mapping[str, Answer], most: int) -> Figure:
+    """What has to be done against how far it is; below it, one column of lanes for each answer."""
+    lanes = {name: answer.lanes()[:most] for name, answer in answers.items()}
+    places = max(1, *map(len, lanes.values()))
+    below = 0.8 + 1.35 * places
+    figure = pyplot().figure(figsize=(max(8.6, 4.4 * len(answers)), 3.4 + below), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=(3.4, below))
+    _front(top.subplots(), answers)
+    columns = bottom.subfigures(1, len(answers), squeeze=False)[0]
+    for column, (name, answer) in zip(columns, answers.items(), strict=True):
+        _column(column, answer, lanes[name], f"{name}\n{cost_in_words(answer)}", places)
+    return figure
+
+
+def _front(axis: Axes, answers: Mapping[str, Answer]) -> None:
+    """What has to be done against the distance, the survival as colour."""
     counts = np.array([answer.told for answer in answers.values()], float)
     far = np.array([answer.proximity for answer in answers.values()])
     shares = [np.nan if answer.survival is None else 100 * answer.survival.share for answer in answers.values()]
@@ -154,10 +159,10 @@ def _front(axis: Axes, answers: Mapping[str, Answer], columns: int) -> None:
         axis.scatter(
             [count], [y], s=110, marker=marker, color="white" if np.isnan(share) else colours.to_rgba(share),
             edgecolors="0.2", zorder=3, alpha=0.9,
-            label=f"{name}: {count:.0f} {what}{'' if count == 1 else 's'}, proximity {y:.3g}{held}",
+            label=f"{name}: {count:.0f} {what}{'' if count == 1 else 's'}, proximity {y:.4g}{held}",
         )  # fmt: skip
     axis.set(xlim=(0, 1.1 * counts.max() + 0.5), ylim=(0, 1.15 * far.max() or 1.0))
-    axis.figure.legend(loc="outside upper center", ncols=columns, fontsize=8.5, frameon=False, handletextpad=0.2)
+    axis.figure.legend(loc="outside upper center", ncols=len(answers), fontsize=8.5, frameon=False, handletextpad=0.2)
     axis.set(xlabel="what has to be done: edits, or runs of changed cells", ylabel="proximity (nearer is better)")
     axis.locator_params(axis="x", integer=True)
     tidy(axis)

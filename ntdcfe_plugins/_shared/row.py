@@ -59,6 +59,8 @@ def draw_row(axis: Axes, answer: Answer, shown: Sequence[int], units: Mapping[st
 def draw_rows(axis: Axes, answers: Mapping[str, Answer], shown: Sequence[int], units: Mapping[str, str]) -> None:
     """Several answers beside each other: one line for each shown feature, one column for each answer.
 
+    Below them stand the number of changes, how often each still holds under noise, and its distance.
+
     Parameters
     ----------
     axis : Axes
@@ -85,10 +87,29 @@ def draw_rows(axis: Axes, answers: Mapping[str, Answer], shown: Sequence[int], u
             text = "as now" if same else value_in_words(feature, answer.after[0, i], unit)
             look: dict[str, Any] = {"color": "0.6"} if same else {"weight": "bold", "color": COLOURS[0]}
             axis.text(place, row, as_text(text), ha="right", va="center", fontsize=10.5, **look)
+    measures = _measures(answers)
+    for rank, (text, cells) in enumerate(measures.items()):
+        line = len(shown) + 0.75 * rank
+        axis.text(0, line, text, va="center", fontsize=9.5, color="0.35")
+        for place, cell in zip(places[1:], cells, strict=True):
+            axis.text(place, line, cell, ha="right", va="center", fontsize=9.5, color="0.35")
     for row in range(len(shown) + 1):
         axis.axhline(row - 0.5, color="0.88", linewidth=0.8, zorder=0)
-    axis.set(xlim=(-0.01, 1.01), ylim=(max(len(shown), 1) - 0.4, -1.0))
+    axis.set(xlim=(-0.01, 1.01), ylim=(len(shown) + 0.75 * len(measures) - 0.35, -1.0))
     axis.set_axis_off()
+
+
+def _measures(answers: Mapping[str, Answer]) -> dict[str, list[str]]:
+    """What tells the answers apart, beside their values: one line each, one cell an answer."""
+    noises = {answer.survival.noise for answer in answers.values() if answer.survival is not None}
+    off = f"values off by {100 * max(noises):g}%" if len(noises) == 1 else "values a little off"
+    held = ["not asked" if a.survival is None or not a.survival.draws else f"{100 * a.survival.share:.0f}%"
+            for a in answers.values()]  # fmt: skip
+    return {
+        "changes to make": [str(answer.told) for answer in answers.values()],
+        f"still holds, {off}": held,
+        "distance (proximity)": [f"{answer.proximity:.4g}" for answer in answers.values()],
+    }
 
 
 def unchanged(answer: Answer, most: int = 160) -> str:

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from ntdcfe_plugins.app.page import Page
 
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width"}
-# Larger letters where a phone would zoom in otherwise.
-STYLE = ":host { font-size: 15px } .bk-input, .bk-btn { font-size: 15px; min-height: 36px }"
+# Letters that a phone does not zoom into, and a frame around what the keyboard is at.
+STYLE = """
+:host { font-size: 15px } .bk-input, .bk-btn { font-size: 16px; min-height: 36px }
+.bk-btn, label { white-space: normal } .bk-clearfix { width: 100%; overflow-wrap: anywhere }
+:focus-visible { outline: 3px solid #D55E00 !important; outline-offset: 1px }
+"""
 KINDS_IN_WORDS = {"simplest": "the simplest: few edits", "nearest": "the nearest: cell by cell",
                   "sturdiest": "the sturdiest: holds under noise"}  # fmt: skip
 

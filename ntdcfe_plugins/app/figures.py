@@ -99,7 +99,7 @@ class Detail:
     """
 
     def __init__(self, dragged: Callable[[NDArray[Any], NDArray[Any]], None]) -> None:
-        self.figure = plot = _figure("One feature: drag a value", 280)
+        self.figure = plot = _figure("One feature: drag a value", 300)
         self._lines = {name: ColumnDataSource({"x": [], "y": []}) for name in ("before", "after", "beside")}
         self._points = ColumnDataSource({"x": [], "y": []})
         looks: dict[str, dict[str, Any]] = {
@@ -115,10 +115,8 @@ class Detail:
         plot.add_tools(drag)
         plot.toolbar.active_tap = drag
         plot.toolbar.active_drag = drag
-        plot.legend.orientation = "horizontal"
-        plot.legend.location = "top_left"
-        plot.legend.label_text_font_size = "9pt"
-        plot.legend.background_fill_alpha = 0.6
+        plot.add_layout(plot.legend[0], "above")  # beside the values, it would cover some of them
+        plot.legend.update(orientation="horizontal", border_line_color=None, padding=0, label_text_font_size="9pt")
         self._limits = [Span(dimension="width", line_dash="dashed", line_color="#333333") for _ in range(2)]
         for span in self._limits:
             plot.add_layout(span)
@@ -148,7 +146,7 @@ class Detail:
         shown = [values[:, i] for values in (*found.values(), state.trial) if values is not None]
         shown += [np.array([limit]) for limit in (rule.low, rule.high) if limit is not None]
         low, span_of = _scale(shown)
-        self.figure.y_range.update(start=low - 0.1 * span_of, end=low + 1.25 * span_of)
+        self.figure.y_range.update(start=low - 0.1 * span_of, end=low + 1.1 * span_of)
         self.figure.x_range.update(start=-0.5, end=len(steps) - 0.5)
         self.figure.yaxis.axis_label = PlainText(text=_short(name))
 

@@ -22,25 +22,23 @@ PAGE = Template(
   body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff }
   header, main { max-width: 1400px; margin: 0 auto; padding: 0 14px; box-sizing: border-box }
   h1 { font-size: 1.35rem; margin: .6rem 0 } h2 { font-size: 1.05rem; margin: 1rem 0 .2rem }
-  main { display: grid; grid-template-columns: minmax(260px, 340px) minmax(0, 1fr); gap: 0 28px }
-  section { min-width: 0 }
-  @media (max-width: 760px) {  /* a phone: the answer comes before the rules */
-    main { display: flex; flex-direction: column } main > div { display: contents }
-    .question { order: 1 } .answer { order: 2 } .rules { order: 3 } .try { order: 4 } .keep { order: 5 }
-  }
+  main { display: grid; grid-template: auto auto 1fr / minmax(260px, 340px) minmax(0, 1fr); gap: 0 28px }
+  section, .own { min-width: 0 }
+  /* The parts come in the order in which one needs them, which is also that of the Tab key and of a phone. */
+  .question { grid-area: 1 / 1 } .rules { grid-area: 2 / 1 / 4 / 2 }
+  .answer { grid-area: 1 / 2 / 3 / 3 } .own { grid-area: 3 / 2 }
+  @media (max-width: 760px) { main { display: block } }
 </style>
 {% endblock %}
 {% block contents %}
 <header><h1>{{ title | e }}</h1></header>
 <main>
-  <div>
-    <section class="question" aria-label="the question"><h2>The question</h2>{{ embed(roots.question) }}</section>
-    <section class="rules" aria-label="what may change"><h2>What may change</h2>{{ embed(roots.rules_part) }}</section>
-  </div>
-  <div>
-    <section class="answer" aria-label="the answer"><h2>The answer</h2>{{ embed(roots.answer) }}</section>
-    <section class="try" aria-label="try values"><h2>Try values of your own</h2>{{ embed(roots.try_part) }}</section>
-    <section class="keep" aria-label="keep and compare"><h2>Keep and compare</h2>{{ embed(roots.keep_part) }}</section>
+  <section class="question" aria-label="the question"><h2>The question</h2>{{ embed(roots.question) }}</section>
+  <section class="answer" aria-label="the answer"><h2>The answer</h2>{{ embed(roots.answer) }}</section>
+  <section class="rules" aria-label="what may change"><h2>What may change</h2>{{ embed(roots.rules_part) }}</section>
+  <div class="own">
+    <section aria-label="try values"><h2>Try values of your own</h2>{{ embed(roots.try_part) }}</section>
+    <section aria-label="keep and compare"><h2>Keep and compare</h2>{{ embed(roots.keep_part) }}</section>
   </div>
 </main>
 {% endblock %}

@@ -198,8 +198,12 @@ class Page:
 
     def _later(self, step: Callable[[], None]) -> None:
         """Do it in the page's own thread."""
-        if self._open:
+        if not self._open:
+            return
+        try:
             self.document.add_next_tick_callback(step)
+        except AttributeError:  # Bokeh takes a document apart before it says that the tab is gone
+            self._closed(None)
 
     def _closed(self, _: Any) -> None:
         """The tab is gone: nobody waits for its search."""

@@ -154,7 +154,7 @@ def serve(
     if not target.is_dir():
         raise InvalidInputError(f"folder must be one that exists, got {str(folder)!r}.")
     subject = Subject(explainer, X, names)
-    threading.Thread(target=_warm, daemon=True).start()
+    threading.Thread(target=_warm).start()  # no daemon: torch aborts a program that ends while it is being loaded
     served = Served(subject, target.resolve(), port, token, notebook, title)
     if show:
         webbrowser.open(served.url)

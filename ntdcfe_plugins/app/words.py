@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from ntdcfe_plugins._shared.answer import Answer, cost_in_words, value_in_words
@@ -10,7 +11,7 @@ from ntdcfe_plugins.app.state import State
 from ntdcfe_plugins.report import escaped, held, table_html
 
 # What a page has room for; the letter and its JSON have all of it.
-MOST_SENTENCES, MOST_ROWS = 8, 40
+MOST_SENTENCES, MOST_LETTERS, MOST_ROWS = 8, 160, 40
 
 
 def decision(state: State, present: str) -> str:
@@ -32,8 +33,8 @@ def options(state: State) -> str:
 
 
 def _option(name: str, answer: Answer, shown: bool) -> str:
-    told = answer.sentences()
-    items = "".join(f"<li>{escaped(text)}</li>" for text in told[:MOST_SENTENCES])
+    told = answer.in_short()
+    items = "".join(f"<li>{escaped(_short(text))}</li>" for text in told[:MOST_SENTENCES])
     more = f"<li>and {len(told) - MOST_SENTENCES} more, see the letter</li>" if len(told) > MOST_SENTENCES else ""
     mark = " (shown)" if shown else ""
     style = "border-left:4px solid #0072B2" if shown else "border-left:4px solid #ccc"
@@ -129,8 +130,12 @@ def _compared(state: State) -> str:
         return "<p>This bookmark is of another series.</p>"
     columns = []
     for head, answer in (("The answer", mine), (state.bookmarks[state.compared].name, other)):
-        told = ["no answer yet"] if answer is None else answer.sentences()[:MOST_SENTENCES]
-        items = "".join(f"<li>{escaped(text)}</li>" for text in told)
+        told = ["no answer yet"] if answer is None else answer.in_short()[:MOST_SENTENCES]
+        items = "".join(f"<li>{escaped(_short(text))}</li>" for text in told)
         cost = "" if answer is None else escaped(cost_in_words(answer))
         columns.append(f"<td><b>{escaped(head)}</b><ol style='padding-left:1.2em'>{items}</ol>{cost}</td>")
     return f"<table class='compared'><tr>{''.join(columns)}</tr></table>"
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(text, MOST_LETTERS, placeholder=" … (all of it: in the letter)")

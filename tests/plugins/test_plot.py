@@ -13,6 +13,7 @@ from ntdcfe.problem.edits import Edit
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
+from ntdcfe_plugins._shared.answer import value_in_words  # noqa: E402
 from ntdcfe_plugins._shared.changes import cells, n_segments  # noqa: E402
 from ntdcfe_plugins.plot import (  # noqa: E402
     plot_counterfactual,
@@ -274,18 +275,37 @@ def test_large_amounts_are_written_out():
     assert f"{cf.x[0]:.0f}" in told
 
 
-def test_options_are_compared_by_edits_distance_and_survival(static):
-    for cf in (series(6), static):
-        figure = plot_options(cf, title="which one?")
-        told = said(figure)
-        for name, option in cf.options.items():
-            assert f"{name}: " in told
-            assert f"proximity {option.proximity:.3g}" in told
-            if option.survival is not None and option.survival.draws:
-                assert f"holds in {100 * option.survival.share:.0f}%" in told
-        assert "which one?" in told
-        points = [c.get_offsets()[0] for c in figure.axes[0].collections]
-        assert {round(float(y), 9) for _, y in points} == {round(o.proximity, 9) for o in cf.options.values()}
+def test_options_are_compared_by_edits_distance_and_survival():
+    cf = series(6)
+    figure = plot_options(cf, title="which one?")
+    told = said(figure)
+    for name, option in cf.options.items():
+        assert f"{name}: " in told
+        assert f"proximity {option.proximity:.4g}" in told
+        if option.survival is not None and option.survival.draws:
+            assert f"holds in {100 * option.survival.share:.0f}%" in told
+    assert "which one?" in told
+    points = [c.get_offsets()[0] for c in figure.axes[0].collections]
+    assert {round(float(y), 9) for _, y in points} == {round(o.proximity, 9) for o in cf.options.values()}
+
+
+def test_a_sum_of_money_is_told_without_powers_of_ten():
+    cf = NTDCFE(lambda X: X[:, 0] < 12_000, Features.continuous(1, names=["loan"])).explain(np.array([15_000.0]), True)
+    assert cf.sentences()[0].startswith("lower 'loan' from 15000 to ")
+
+
+def test_options_of_a_row_stand_side_by_side_with_what_tells_them_apart(static):
+    figure = plot_options(static, title="which one?")
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    heads = {text.get_text(): text.get_position()[0] for text in texts if text.get_text() in static.options}
+    assert set(heads) == set(static.options)
+    for name, option in static.options.items():
+        column = [text.get_text() for text in texts if text.get_position()[0] == heads[name]]
+        assert f"{option.proximity:.4g}" in column
+        assert (f"{100 * option.survival.share:.0f}%" if option.survival.draws else "not asked") in column
+        before, after = (static.features.encode(row[None])[0] for row in (static.original, option.x))
+        assert {value_in_words(static.features[int(i)], after[i]) for i in np.flatnonzero(after != before)} <= {*column}
+    assert "which one?" in said(figure)
     first = next(iter(static.options))
     still = dataclasses.replace(static.options[first], x=static.original, edits=(), sparsity=0)
     assert "as now" in said(plot_options(dataclasses.replace(static, options={**static.options, first: still})))

@@ -72,7 +72,7 @@ def series():
 class Page(HTMLParser):
     """A page whose tags are closed in order; its text, and where it would load from."""
 
-    ALONE = ("meta", "img", "br")
+    ALONE = ("meta", "link", "img", "br")
 
     def __init__(self, page):
         super().__init__()
@@ -137,16 +137,43 @@ def test_a_notebook_says_that_nothing_was_found_or_has_to_change():
 
 
 def test_a_letter_is_one_valid_page_that_loads_nothing(row, series, tmp_path):
-    for cf in (row, series):
+    html5lib = pytest.importorskip("html5lib")
+    nothing = NTDCFE(lambda X: np.zeros(len(X), int)).explain(np.zeros((4, 2)), 1, max_rows=50)
+    for cf in (row, series, nothing):
         page = cf.report(tmp_path / "decision.html", title=EVIL, model=EVIL, command=EVIL)
         assert page.stat().st_size < 2e6
         written = page.read_text(encoding="utf-8")
-        assert written.startswith("<!DOCTYPE html>")
+        html5lib.HTMLParser(strict=True).parse(written)  # raises at the first error
         seen = Page(written)
         assert all(address.startswith("data:") for address in seen.addresses)
-        assert not {"script", "link", "iframe"} & set(seen.seen)
+        assert not {"script", "iframe"} & set(seen.seen)
         assert "http" not in seen.text
         assert seen.text.count(EVIL) >= 3
+
+
+def test_the_validator_finds_what_is_wrong(row, tmp_path):
+    html5lib = pytest.importorskip("html5lib")
+    written = row.report(tmp_path / "decision.html").read_text(encoding="utf-8")
+    for right, spoilt in (("</ol>", ""), ("<!DOCTYPE html>", ""), ("<ol>", "<ol")):
+        wrong = written.replace(right, spoilt, 1)
+        with pytest.raises(html5lib.html5parser.ParseError):
+            html5lib.HTMLParser(strict=True).parse(wrong)
+
+
+def test_an_answer_of_many_values_is_summed_up_and_the_json_has_all_of_them(tmp_path):
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    settings = SearchSettings(max_rows=1500, options=["nearest"])
+    features = Features.continuous(2, names=["a", "b"])
+    cf = NTDCFE(lambda X: X[:, 10:, 0].mean(1) > 1, features, settings=settings).explain(x, True)
+    page = Page(cf.report(tmp_path / "decision.html").read_text(encoding="utf-8"))
+    told = json.loads((tmp_path / "decision.json").read_text(encoding="utf-8"))["decision"]
+    assert told["sentences"] == cf.sentences()
+    assert max(map(len, told["sentences"])) > 200
+    (short,) = told["in_short"]
+    assert short in page.text
+    moved = (cf.x - x)[cf.x != x]
+    assert re.match(rf"(raise|move) 'a' by {moved.min():.3g}.* to \+?{moved.max():.3g} (at|from) step \d+", short)
+    assert len(short) < 150
 
 
 def test_a_letter_tells_decision_options_rules_and_search(row, lender, tmp_path):

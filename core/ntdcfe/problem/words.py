@@ -214,7 +214,7 @@ def _edit_in_words(
         return f"{verb} {name}{old} to {features[i].describe(number)}{window}"
     if len(original) == 1:
         verb = "raise" if number > original[0] else "lower"
-        return f"{verb} {name} from {original[0]:.4g} to {number_in_words(number)}"
+        return f"{verb} {name} from {_was(original[0])} to {number_in_words(number)}"
     return kind.say(name, number_in_words(kind.shown(number)), number > 0, window)
 
 
@@ -227,8 +227,14 @@ def _run_in_words(features: Features, i: int, window: str, before: NDArray[Any],
         return f"{verb} {name}{old} to {_listed(values)}{window}"
     verb = "raise" if (after > before).all() else "lower" if (after < before).all() else "move"
     values = [number_in_words(value) for value in after.tolist()]
-    old = f" from {before[0]:.4g}" if len(before) == 1 else ""
+    old = f" from {_was(before[0])}" if len(before) == 1 else ""
     return f"{verb} {name}{old} to {_listed(values)}{window}"
+
+
+def _was(value: float) -> str:
+    """A value that is left, to four digits: it only has to be recognised. No power of ten for a sum of money."""
+    text = f"{value:.4g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 def _verb(feature: Feature, before: NDArray[Any], after: NDArray[Any]) -> str:

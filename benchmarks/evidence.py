@@ -155,6 +155,7 @@ EVIDENCE: dict[str, Evidence] = {
         (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
     ),
     "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
+    "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",)),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),
     "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",)),

@@ -16,7 +16,7 @@ from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import Feature, OneHot
 from ntdcfe.problem.features import Features
-from ntdcfe.problem.kinds import Kind
+from ntdcfe.problem.kind import Kind
 
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
@@ -170,7 +170,7 @@ def limited(edit: Edit, factor: float | None) -> Edit:
 def _trimmed(kind: Kind, first: int, last: int, changed: NDArray[np.bool_]) -> tuple[int, int]:
     """The window without steps at its ends that the edit leaves as they are, where that makes no difference."""
     steps = np.flatnonzero(changed)
-    if kind.of_window or not len(steps):
+    if kind.depends_on_window or not len(steps):
         return first, last
     return int(steps[0]), int(steps[-1])
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
+from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, PredictorError, Target
 from ntdcfe.problem.edits import Edit
+from ntdcfe_plugins._shared.asked import reached
 from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare import measures
@@ -64,9 +65,13 @@ class Judge:
         returned = returned[np.isfinite(returned).all(axis=tuple(range(1, returned.ndim)))]
         if not len(returned):
             return Result(row, None)
-        prediction = self.model.understood(returned)
-        reached = target.reached(prediction)
-        valid = returned[reached]
+        try:
+            prediction = self.model.understood(returned)
+        except PredictorError as error:
+            note = f"the model fails on what was returned: {message(error)}"
+            return Result(row | {"validity": 0.0, "note": note}, None)
+        wanted = reached(target, prediction)
+        valid = returned[wanted]
         row = row | {"validity": len(valid) / len(returned)}
         if not len(valid):
             return Result(row | {"note": row["note"] or "no returned row reaches the target"}, None)
@@ -74,7 +79,7 @@ class Judge:
         changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
         best = int(np.argmin([size.sum() for size, _ in changes]))
         size, changed = changes[best]
-        nearest, place = valid[best], int(np.flatnonzero(reached)[best])
+        nearest, place = valid[best], int(np.flatnonzero(wanted)[best])
         edits = answers.edits if np.array_equal(nearest, rows[0][0]) else ()
         scores = {
             "status": "found",
@@ -114,7 +119,13 @@ class Judge:
         }
 
     def _reached(self, target: Target) -> Callable[[Array], Array]:
-        return lambda rows: target.reached(self.model.understood(rows))
+        def held(rows: Array) -> Array:
+            try:
+                return reached(target, self.model.understood(rows))
+            except PredictorError:  # the answer itself was scored
+                return np.zeros(len(rows), bool)
+
+        return held
 
 
 def allowed(before: Array, after: Array, features: Features, constraints: Sequence[Constraint] = ()) -> bool:

@@ -1130,3 +1130,22 @@ def test_five_counterfactuals_are_different_and_none_has_a_needless_change(name,
         assert sets >= 3 or sets >= len(sets_there_are(case, query))
         extra += needless(case, query, rows)
     assert np.mean(extra) <= 0.05
+
+
+def test_a_row_that_the_model_cannot_score_is_not_handed_out():
+    """Where a query is as desired already, rows near it are tried: those of a region of NaN were taken for such."""
+
+    class Holed(Scored):
+        def predict_proba(self, X):
+            return np.where(np.asarray(X["b"], float)[:, None] > 0.4, np.nan, super().predict_proba(X))
+
+    model = Holed(lambda X: -5 - np.asarray(X["a"], float))
+    data = dice_ml.Data(features={"a": [-1.0, 1.0], "b": [-1.0, 1.0]}, outcome_name="ok")
+    explainer = NTDCFE(data, dice_ml.Model(model=model, backend="sklearn"), settings=FAST)
+    with pytest.warns(UserWarning, match="already"):
+        found = explainer.generate_counterfactuals(
+            pd.DataFrame({"a": [0.0], "b": [0.4]}), 5, desired_class="bad", features_to_vary=["b"]
+        )
+    rows = found.cf_examples_list[0].final_cfs_df
+    assert len(rows) == 5
+    assert (rows["b"] <= 0.4).all()

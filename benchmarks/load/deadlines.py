@@ -10,13 +10,12 @@ of the processor after the deadline are told, too, which do not depend on that. 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import NamedTuple
 
 import numpy as np
-from common import report
+from common import busy, report
 from tqdm import tqdm
 
 from ntdcfe import NTDCFE, PAPER, SearchSettings
@@ -94,9 +93,7 @@ def main() -> None:
     header = report.made(args, "random, seeds from 0; SearchSettings() and PAPER, max_seconds from 0.01 to 1")
     rng = np.random.default_rng(0)
     NTDCFE(Model(True, 0.0)).explain(np.full((8, 2), -0.5), 1, max_rows=300)  # what is loaded once does not count
-    busy = os.getloadavg()[0]
     runs = [timed(rng, seed) for seed in tqdm(range(args.runs))]
-    busy = (busy + os.getloadavg()[0]) / 2
     number = report.number
 
     def row(name: str, some: list[Run]) -> list[object]:
@@ -119,7 +116,7 @@ def main() -> None:
         header,
         f"{len(runs)} random runs with `max_seconds` from 0.01 to 1: by how much it was exceeded, in seconds of the clock and "
         "of the processor. Beyond what is allowed: by more than the longest call to the model in that run and a second. "
-        f"Processes that wanted a processor meanwhile: {number(busy, 1)} on {os.cpu_count()} processors.",
+        + busy(),
         report.table(
             [
                 "cells", "runs", "found", "exceeded", "median", "99th percentile", "most", "beyond what is allowed",

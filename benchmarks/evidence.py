@@ -171,13 +171,14 @@ EVIDENCE: dict[str, Evidence] = {
     "page": _script("page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",)),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
+    "load-deadlines": _script("load/deadlines", 15, files=("load-deadlines.md",)),
     "load-faults": _script("load/faults", 8, files=("load-faults.md",)),
     "load-fuzz": _script("load/fuzz", 5, "tests", files=("load-fuzz.md",)),
     "load-fuzz-adapters": _script(
         "load/fuzz", 8, ADAPTERS, "tests", arguments="--adapters", files=("load-fuzz-adapters.md",)
     ),
-    "load-growth": _script("load/growth", 3, files=("load-growth.md", "load-growth.png")),
-    "load-kill": _script("load/kill", 2, files=("load-kill.md",)),
+    "load-growth": _script("load/growth", 12, files=("load-growth.md", "load-growth.png")),
+    "load-kill": _script("load/kill", 8, files=("load-kill.md",)),
     "load-soak": _script("load/soak", 5, files=("load-soak.md",)),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.survival import Noise, Survived
 from ntdcfe.problem.words import sentences
-from ntdcfe_plugins._shared.asked import parted
+from ntdcfe_plugins._shared.asked import parted, reached
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.dice.search import TableSearch
@@ -106,7 +106,7 @@ def _survived(
         return known
     for i, (rows, prediction) in enumerate(zip(open_, predictions, strict=True)):
         if rows:
-            held = search.targets[i].reached(prediction).reshape(-1, DRAWS).sum(1)
+            held = reached(search.targets[i], prediction).reshape(-1, DRAWS).sum(1)
             for row, count in zip(rows, held.tolist(), strict=True):
                 second = agreed[i][row]
                 survived = Survived.of(int(count), DRAWS, survival.noise)
@@ -125,7 +125,7 @@ def _agreed(search: TableSearch, states: Sequence[NDArray[Any]]) -> list[list[bo
         lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression
     )
     parts = parted(predictor(np.arange(len(frame))[:, None]), sizes)
-    return [[bool(held) for held in target.reached(part)] if len(part) else []
+    return [[bool(held) for held in reached(target, part)] if len(part) else []
             for target, part in zip(search.targets, parts, strict=True)]  # fmt: skip
 
 

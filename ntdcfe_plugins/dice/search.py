@@ -20,7 +20,7 @@ from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
 from ntdcfe_plugins._shared.arguments import with_second_model
-from ntdcfe_plugins._shared.asked import from_first_look, parted
+from ntdcfe_plugins._shared.asked import from_first_look, parted, reached
 from ntdcfe_plugins._shared.budget import LEAST_SECONDS, with_costs
 from ntdcfe_plugins.dice.details import Details, details_of
 from ntdcfe_plugins.dice.left import Left
@@ -238,7 +238,7 @@ class TableSearch:
             rows, kept = self.table.decode(chosen[i]), np.zeros(len(chosen[i]), bool)
             if len(rows):
                 rows = rows.assign(**{outcome_name: prediction.outcomes})
-                kept = self.targets[i].reached(prediction) & ~rows[self.table.columns].duplicated().to_numpy()
+                kept = reached(self.targets[i], prediction) & ~rows[self.table.columns].duplicated().to_numpy()
             found.append(rows[kept].reset_index(drop=True))
             states.append(chosen[i][kept])
         return found, states
@@ -247,11 +247,11 @@ class TableSearch:
         """Which states of each query ``(m, K, F)`` reach the target, and are plausible."""
         valid = []
         for i, prediction in enumerate(self.predictions(pools)):
-            reached = np.zeros(len(pools[i]), bool)
+            wanted = np.zeros(len(pools[i]), bool)
             if len(pools[i]):
-                reached[:] = self.targets[i].reached(prediction)
-                reached[reached] = _plausible(problems[i], pools[i][reached])
-            valid.append(reached)
+                wanted[:] = reached(self.targets[i], prediction)
+                wanted[wanted] = _plausible(problems[i], pools[i][wanted])
+            valid.append(wanted)
         return valid
 
     def predictions(self, pools: list[NDArray[Any]]) -> list[Prediction]:

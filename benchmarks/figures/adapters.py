@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import report
 
-from figures.text import bullet, dataset_name, paragraph, result, span, value
+from figures.text import bullet, paragraph, result, span, value
 
 Row = dict[str, str]
 

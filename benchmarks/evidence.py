@@ -164,7 +164,7 @@ EVIDENCE: dict[str, Evidence] = {
     "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
     "dice-diversity": _script("dice_diversity", 4, "benchmarks/dice_side_by_side.py", ADAPTERS, "tests/tabular.py",
                               files=("dice-diversity.md",)),
-    "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
+    "sktime": _script("sktime_matrix", 20, ADAPTERS, files=("sktime.md",)),
     "first-steps": _script(
         "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",)
     ),

@@ -85,8 +85,13 @@ def reservations(cf: Counterfactual) -> list[str]:
     return told
 
 
-def reason(status: str, implausible: bool, cause: Exception | None) -> str:
+def reason(status: str, implausible: bool, cause: Exception | None, contradicted: bool = False) -> str:
     """Why there is no counterfactual, and what to do."""
+    if contradicted and status in ("not_found", "budget_exhausted"):
+        return (
+            "the model gives different answers to the same question, and none could be relied on; where they depend on "
+            "what else is in a call, SearchSettings(max_batch_size=1) asks row by row; else raise max_rows"
+        )
     if implausible:
         return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
     return {

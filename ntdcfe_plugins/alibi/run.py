@@ -32,6 +32,8 @@ SPELLED = {
     "progress": "verbose",
     "x": "X",
     "C": "conditions are given to the explainer: immutable_features, feature_range, directions.",
+    "diversity": "with num_samples above 1 the counterfactuals differ.",
+    "batch_size": "SearchSettings(max_batch_size=...) of the explainer's settings limits the rows of one call.",
 }
 # Arguments of the engine's explain_batch that a call may pass on.
 PASSED_ON = set(inspect.signature(ntdcfe.NTDCFE.explain_batch).parameters) - {
@@ -49,6 +51,8 @@ def explanation(
     options: dict[str, Any],
 ) -> Explanation:
     """The explanation of instances; for the arguments see :meth:`ntdcfe_plugins.alibi.NTDCFE.explain`."""
+    if options.get("C") is None or (isinstance(options["C"], list) and not options["C"]):
+        options.pop("C", None)  # alibi's CounterfactualRL takes an empty list for no condition
     refuse_unknown("explain", options, {*PASSED_ON, "Y_t", "num_samples", "verbose", "prefer"}, SPELLED)
     given = np.asarray(X)
     X = _instances(given)

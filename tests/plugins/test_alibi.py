@@ -873,6 +873,10 @@ def test_names_of_the_engine_that_alibi_spells_differently(iris):
             NTDCFE(model.predict_proba, **{wrong: 2})
     with pytest.raises(TypeError, match="conditions are given to the explainer"):
         explainer.explain(X[:1], C=[{}])
+    with pytest.raises(TypeError, match="num_samples above 1"):
+        explainer.explain(X[:1], diversity=True)
+    for nothing in ([], None):  # as alibi's own tests call CounterfactualRL
+        assert explainer.explain(X[:1], Y_t=np.array([1]), C=nothing).success == [True]
 
 
 def test_whole_numbers_stay_whole_unless_it_is_said_otherwise():

@@ -18,7 +18,7 @@ from ntdcfe_plugins._shared.asked import AskedModel, from_first_look
 from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.keyed import KeyedFeatures
 from ntdcfe_plugins.alibi.columns import whole_numbers
-from ntdcfe_plugins.alibi.explanation import Explanation, data_of, entries_of
+from ntdcfe_plugins.alibi.explanation import Explanation, answers_of, data_of, entries_of
 from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
 
 if TYPE_CHECKING:
@@ -86,8 +86,12 @@ def explanation(
     found = [asked.counted(i, cf) for i, cf in enumerate(found)]
     meta = copy.deepcopy(explainer.meta)
     meta["params"].update(num_samples=num_samples, output=model.output, prefer=limits.prefer)
+    answers = [
+        answers_of(cf, some, lambda state: search.problem(state, features))
+        for cf, some in zip(found, entries, strict=True)
+    ]
     told = Explanation(meta=meta, data=data_of(X, first, goals, found, entries, limits.prefer))
-    told.counterfactuals = found
+    told.counterfactuals = answers
     told._found_by = FoundBy(explainer.seed, limits, explainer.constraints, explainer.plausible)
     return told
 

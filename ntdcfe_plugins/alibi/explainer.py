@@ -212,8 +212,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         Returns
         -------
         Explanation
-            ``plot(i)`` draws the counterfactual of an instance, ``report(path, i)`` writes a letter about it. Each part
-            of its ``data`` has one entry an instance:
+            Has ``plot(i, sample)`` and ``report(path, i, sample)``. Each part of ``data`` has one entry an instance:
 
             - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
               ``distance (N,)``. Where no counterfactual was found, ``cf`` is masked (null in JSON).

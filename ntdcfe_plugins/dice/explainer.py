@@ -220,8 +220,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
                 search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs), more)
                 options = {"progress": verbose, **kwargs}
                 answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
-            seed = kwargs.get("random_seed")
-            found_by = FoundBy(0 if seed is None else seed, limits, self.constraints, self.plausible)
+            found_by = FoundBy(kwargs.get("random_seed") or 0, limits, self.constraints, self.plausible)
             examples = examples_of(
                 frame, present, goals, answers, found, details, table, self.data_interface, found_by,
                 desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param,

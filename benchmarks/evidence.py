@@ -154,6 +154,10 @@ EVIDENCE: dict[str, Evidence] = {
         ("peers-published.md", "peers-published.csv"), (f"python {PEERS}/merge.py {PEERS_LAYOUT}",),
         (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
     ),
+    "seeds": _script(
+        "seeds", 10, ADAPTERS, f"{PEERS}/fastar.py", files=("seeds.md", "seeds-public.csv"),
+        arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
+    ),
     "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),

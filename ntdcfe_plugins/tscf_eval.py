@@ -13,6 +13,7 @@ see them. The training data that the harness hands over is not looked at.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 import ntdcfe
 from ntdcfe import Counterfactual, Features, SearchSettings
+from ntdcfe.search.options import OptionName
 
 Array = NDArray[Any]
 
@@ -49,11 +51,11 @@ class NTDCFE:
         *,
         features: Features | None = None,
         settings: SearchSettings | None = None,
-        option: str = "simplest",
+        option: OptionName = "simplest",
         random_state: int = 0,
     ) -> None:
-        self.model, self.features, self.option, self.random_state = model, features, option, random_state
-        self.settings = settings or SearchSettings()
+        self.model, self.features, self.random_state = model, features, random_state
+        self.settings = replace(settings or SearchSettings(), prefer=option)
 
     def explain(
         self, x: Array, y_pred: Any = None, *, class_of_interest: Any = None
@@ -76,8 +78,7 @@ class NTDCFE:
         """
         x = np.asarray(x, dtype=float)
         cf = self._search(x, 1, class_of_interest)
-        chosen = cf.options.get(self.option, cf) if cf.found else cf
-        answer = x.copy() if chosen.x is None else self._like(chosen.x, x)
+        answer = x.copy() if cf.x is None else self._like(cf.x, x)
         return answer, self._label(answer), self._notes(cf)
 
     def explain_k(

@@ -23,13 +23,17 @@ from ntdcfe import SearchSettings
 from ntdcfe_plugins.tscf_eval import NTDCFE
 
 SEED = 0
-# Each of its kinds of metrics once, as its own runner sets them up; controllability, which its runner leaves out, too.
+# Asked of every method, for its diversity; the other metrics are of the first.
+ANSWERS = 3
+# Each of its eleven kinds of metrics once, with the figure that it puts under this name; most as its own runner sets them up.
 METRICS = {
-    "validity": metrics.Validity(), "L1": metrics.Proximity(p=1, distance="lp"), "sparsity": metrics.Sparsity(),
-    "plausibility": metrics.Plausibility(method="lof"), "diversity": metrics.Diversity(distance="dtw"),
-    "contiguity": metrics.Contiguity(), "composition": metrics.Composition(), "confidence": metrics.Confidence(),
-    "controllability": metrics.Controllability(), "robustness": metrics.Robustness(distance="dtw"),
-    "efficiency": metrics.Efficiency(),
+    "validity": (metrics.Validity("hard"), "validity"), "proximity, L1": (metrics.Proximity(1, "lp"), "proximity_l1"),
+    "sparsity": (metrics.Sparsity(), "sparsity"), "plausibility, LOF": (metrics.Plausibility("lof"), "plausibility_lof"),
+    "diversity": (metrics.Diversity(), "diversity_dpp_dtw"), "contiguity": (metrics.Contiguity(), "contiguity"),
+    "composition": (metrics.Composition(), "composition"), "confidence": (metrics.Confidence(), "mean_conf_cf"),
+    "controllability": (metrics.Controllability(random_state=0), "controllability"),
+    "robustness": (metrics.Robustness(), "robustness_lipschitz_dtw"),
+    "efficiency, s": (metrics.Efficiency(), "efficiency_time_s"),
 }  # fmt: skip
 METHODS = {
     "ours, simplest": (NTDCFE, {}), "ours, nearest": (NTDCFE, {"option": "nearest"}),
@@ -60,28 +64,20 @@ def run(case: Case) -> list[list[str]]:
     dataset = DatasetConfig(case.dataset, series, case.y, series[case.samples], case.y[case.samples])
     runner = BenchmarkRunner(
         datasets=[dataset], models=[ModelConfig(case.model_name, ChannelsFirst(case))],
-        explainers=[ExplainerConfig(name, cls, {"random_state": SEED, **more}) for name, (cls, more) in METHODS.items()],
-        evaluator=Evaluator(list(METRICS.values())), random_state=SEED, verbose=False,
+        explainers=[ExplainerConfig(name, cls, {"random_state": SEED, **more}, ANSWERS) for name, (cls, more) in METHODS.items()],
+        evaluator=Evaluator([metric for metric, _ in METRICS.values()]), random_state=SEED, verbose=False,
     )  # fmt: skip
     lines = []
     for result in runner.run():
-        cells = [value for metric in METRICS.values() for value in figures(result.metrics, metric.name())]
-        lines.append(
-            [
-                f"{case.dataset} {case.model_name}",
-                result.explainer_name,
-                f"{result.n_successful} of {result.n_instances}",
-                *cells,
-            ]
-        )
+        cells = [short(result.metrics.get(key, math.nan)) for _, key in METRICS.values()]
+        returned = f"{result.n_successful} of {result.n_instances}"
+        lines.append([f"{case.dataset} {case.model_name}", result.explainer_name, returned, *cells])
     return lines
 
 
-def figures(measured: dict[str, Any], name: str) -> list[str]:
-    """The figures of one metric, as text; those that have several are joined by strokes."""
-    found = {k: v for k, v in measured.items() if (k == name or k.startswith(f"{name}_")) and "_q" not in k}
-    values = [v for v in found.values() if isinstance(v, (int, float, np.floating))]
-    return [" / ".join(short(float(v)) for v in values) or "-"]
+def titled(name: str) -> str:
+    """A metric's name with the direction that is better."""
+    return f"{name} {'↑' if METRICS[name][0].direction == 'maximize' else '↓'}"
 
 
 def short(value: float) -> str:
@@ -101,11 +97,13 @@ def main() -> None:
     report.write_markdown(
         args.out / "tscf-eval.md",
         header,
-        "Made by tscf-eval's own runner and metrics, its methods with their defaults, ours through `ntdcfe_plugins.tscf_eval`. Ours gets "
-        "labels only and no data. Figures are tscf-eval's own, over what a method returned: of validity, sparsity, plausibility, "
-        "contiguity, confidence and robustness more is better as it defines them; its L1 is 1 / (1 + distance) or a distance as "
-        "its version has it. A metric with several figures has them side by side; - where it gives none.",
-        report.table(["case", "method", "returned", *METRICS], lines),
+        "Made by tscf-eval's own runner and metrics, its methods with their defaults, ours through "
+        "`ntdcfe_plugins.tscf_eval`; ours gets labels only and no data. Two classes, any other class is wanted. Figures are "
+        "means over what a method returned, which may be invalid. The arrow says what tscf-eval calls better. Proximity is "
+        "1 / (1 + distance), sparsity the share of changed cells, composition the length of runs of changed cells by their "
+        "number, controllability how often undoing a part of the changes undoes the answer, robustness how much farther apart "
+        "answers to neighbours are than the neighbours. Diversity is of three answers each; the other figures are of the first.",
+        report.table(["case", "method", "returned", *(titled(name) for name in METRICS)], lines),
     )
 
 

@@ -51,7 +51,8 @@ def harness() -> str:
     """Ours beside tscf-eval's methods, by its own runner and metrics."""
     path = result("tscf-eval.md")
     rows = report.read_tables(path)[0]
-    text = f"""Arrows say what tscf-eval calls better; what its metrics are, and how it was run: `benchmarks/results/{path.name}`."""
+    text = f"""Arrows say what tscf-eval calls better; seconds are by the clock, on a machine with other work. What its metrics
+        are, and how it was run: `benchmarks/results/{path.name}`."""
     return "\n".join([*report.table(list(rows[0]), [list(row.values()) for row in rows]), "", paragraph(text)])
 
 

@@ -154,6 +154,18 @@ EVIDENCE: dict[str, Evidence] = {
         ("peers-published.md", "peers-published.csv"), (f"python {PEERS}/merge.py {PEERS_LAYOUT}",),
         (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
     ),
+    "tscf-eval": Evidence(
+        ("tscf-eval.md",),
+        (
+            f"python {PEERS}/cases.py {EXPLAINED}",
+            f"{OTHER_PYTHON} {PEERS}/harness.py --folder {OTHERS_ANSWERS}",
+        ),
+        (ENGINE, "ntdcfe_plugins/tscf_eval.py", PROTOCOL, PEERS), 5,
+    ),
+    "seeds": _script(
+        "seeds", 10, ADAPTERS, f"{PEERS}/fastar.py", files=("seeds.md", "seeds-public.csv"),
+        arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
+    ),
     "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
     "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",)),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),

@@ -203,7 +203,7 @@ METHODS: dict[str, Method] = {
     "Native-Guide": Method(_tscf("NativeGuide"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
     "TSEvo": Method(_tscf("TSEvo"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
     "CFRL": Method(cfrl, "yes", "alibi 0.9.6", ("alibi",), remark=SHORT),
-    "FastAR": Method(fastar, "yes", "our reading of its paper"),
+    "FastAR": Method(fastar, "yes", "our reading of its paper and its public code"),
     "DiCE genetic": Method(_dice("genetic"), "yes", "dice-ml 0.12", DICE),
     "DiCE kdtree": Method(_dice("kdtree"), "yes", "dice-ml 0.12", DICE),
 }

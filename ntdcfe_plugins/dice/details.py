@@ -88,8 +88,7 @@ def _survived(
     """How each row did under noise, None where the limits do not allow to ask."""
     survival = search.model.limits.survival
     known: list[list[Survived | None]] = [
-        [cf.survival if _is(cf.x, state) else None for state in some]
-        for cf, some in zip(answers, states, strict=True)
+        [cf.survival if _is(cf.x, state) else None for state in some] for cf, some in zip(answers, states, strict=True)
     ]
     if survival is None or not survival.disturbs:
         return known
@@ -121,9 +120,7 @@ def _agreed(search: TableSearch, states: Sequence[NDArray[Any]]) -> list[list[bo
     if second is None or not any(sizes):
         return [[None] * size for size in sizes]
     frame = search.table.decode(np.concatenate(states))
-    predictor = Predictor(
-        lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression
-    )
+    predictor = Predictor(lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression)
     parts = parted(predictor(np.arange(len(frame))[:, None]), sizes)
     return [[bool(held) for held in reached(target, part)] if len(part) else []
             for target, part in zip(search.targets, parts, strict=True)]  # fmt: skip

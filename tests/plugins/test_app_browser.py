@@ -351,6 +351,7 @@ def test_on_a_phone_nothing_scrolls_sideways(browser, model, tmp_path):
             browser.until(lambda: "simplest" in browser.text("bookmarks"))
             browser.choose("marks", browser.choices("marks")[1])
             browser.until(lambda: "The answer" in browser.text("bookmarks"))
+            assert browser.wide() <= width
             letter(browser, tmp_path)
             assert browser.wide() <= width
             model.failure = LONG
@@ -379,6 +380,7 @@ def test_a_row_of_a_table_has_its_values_side_by_side(browser, tmp_path):
         assert "age" in browser.text("row")
         assert browser.find("windows", "input") is None or not browser.value("windows", "visible")
         browser.choose("feature", "income")
+        assert (browser.value("limits", "start"), browser.value("limits", "end")) == (0, 90)
         browser.type("value", "89")
         browser.until(lambda: "says granted" in browser.text("trial"))
         assert browser.errors() == []

@@ -180,6 +180,19 @@ def test_windows_bounds_directions_and_features_are_typed_and_the_answer_obeys(p
     page.until(lambda: "none beside those of the explainer" in page.text("rules"))
 
 
+def test_a_bound_is_moved_on_its_slider_and_the_answer_obeys(page, folder):
+    from selenium.webdriver.common.keys import Keys
+
+    page.focus("limits", ".noUi-handle-upper")
+    page.keys(*[Keys.ARROW_LEFT] * 3)
+    page.until(lambda: page.value("high") and f"load: at most {page.value('high')}" in page.text("rules"))
+    high = float(page.value("high"))
+    assert high < page.value("limits", "end")
+    asked(page)
+    before, after = states(letter(page, folder))
+    assert after[:, 0][before[:, 0] != after[:, 0]].max() <= high + 1e-5  # the box shows six digits
+
+
 def test_values_are_typed_and_dragged_and_the_label_follows(page):
     page.until(lambda: "says flat" in page.text("trial"))
     page.type("step", "19")

@@ -8,7 +8,7 @@ JOBS ?= 2
 # Succeeds on a Python that numpy 1 has a build for.
 OLD = $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'
 
-.PHONY: help demo check test test-core lint docs browser compare evidence
+.PHONY: help demo check test test-core lint browser docs compare evidence
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)

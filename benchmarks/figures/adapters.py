@@ -111,5 +111,6 @@ def page() -> str:
         f"""In Chromium, on Basic Motions with a forest, {again["series"]} series: the bar is there after at most
         {max(value(row["bar, most s"]) for row in rows):g} s, the answer to the first question after
         {first["answer, median s"]} s (median), to the second, with a window frozen, after {again["answer, median s"]} s
-        ({header.note}): `benchmarks/results/page.md`."""
+        ({header.note}). The second takes {again["processor, median s"]} s of the processor, at most
+        {again["processor, most s"]} s: `benchmarks/results/page.md`."""
     )

@@ -116,8 +116,9 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
     """Each group with its result, by the workers of the Dask client there is.
 
     Dask tries what a dead worker was at work on elsewhere, and gives up on a task after four deaths, each of which
-    costs the start of a process. Here one is enough: what was on a worker that died is under suspicion, and each of
-    its instances is tried alone. The result of one that ends that worker, too, is None.
+    costs the start of a process. Here one is enough for suspicion: each instance of what was on a worker that died is
+    tried alone, until Dask gives up on it. One death alone would not do: the worker may have died of what it was at
+    work on before, which cannot be stopped. The result of an instance that Dask gives up on is None.
     """
     import distributed
 
@@ -126,20 +127,20 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
     except ValueError as missing:
         raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
     suspects: list[int] = []
-    for group, result in _each_once(client, work, groups, arguments):
+    for group, result in _each_once(client, work, groups, arguments, at_first_death=True):
         if result is _LOST:
             suspects += group
         else:
             yield group, result
     for i in suspects:
-        for group, result in _each_once(client, work, [[i]], arguments):
+        for group, result in _each_once(client, work, [[i]], arguments, at_first_death=False):
             yield group, None if result is _LOST else result
 
 
 def _each_once(
-    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments
+    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, at_first_death: bool
 ) -> Iterator[tuple[Sequence[int], Any]]:
-    """Each group with its result as soon as it is there, `_LOST` where a worker died that had it."""
+    """Each group with its result as soon as it is there; `_LOST` where a worker died that had it, or several did."""
     import distributed
 
     left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
@@ -154,7 +155,7 @@ def _each_once(
                 if error is not None and not isinstance(error, distributed.KilledWorker):
                     raise error
                 yield left.pop(future), _LOST if error is not None else future.result()
-            for future in _on_dead_workers(client, list(left)):
+            for future in _on_dead_workers(client, list(left)) if at_first_death else ():
                 future.cancel()
                 yield left.pop(future), _LOST
     finally:

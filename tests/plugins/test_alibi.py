@@ -919,3 +919,10 @@ def test_categories_move_as_their_order_and_their_moves_allow(ohe):
     assert explanation.edits[0][0]["text"] == "raise 'education' from bachelor to master"
     with pytest.raises(ntdcfe.InvalidInputError, match="moves"):
         NTDCFE(recorder, feature_names=["age"], moves={"age": {"young": ["old"]}})
+
+
+def test_a_target_that_cannot_be_one_of_the_labels_seen_is_refused():
+    """Labels may be objects of any type, which no text can be made into."""
+    labels = NTDCFE(lambda X: np.array([object()] * len(X)), target_class=0, output="labels", max_rows=20)
+    with pytest.raises(ntdcfe.InvalidInputError, match="no label of the predictor, which gives <object"):
+        labels.explain(np.zeros((1, 2)), Y_t="x")

@@ -1287,3 +1287,16 @@ def test_a_row_that_the_model_cannot_score_is_not_handed_out():
     rows = found.cf_examples_list[0].final_cfs_df
     assert len(rows) == 5
     assert (rows["b"] <= 0.4).all()
+
+
+@pytest.mark.parametrize("desired", ["opposite", None, 1, (), 0.5, np.int64(1)])
+def test_the_json_of_a_regressor_takes_any_desired_class(desired):
+    """It has no effect there, and what is no text and no whole number does not fit DiCE's own schema."""
+    model = types.SimpleNamespace(predict=lambda X: np.asarray(X["a"], float))
+    data = dice_ml.Data(features={"a": [-1.0, 1.0]}, outcome_name="ok")
+    wrapped = dice_ml.Model(model=model, backend="sklearn", model_type="regressor")
+    query = pd.DataFrame({"a": [0.0]})
+    found = NTDCFE(data, wrapped, settings=FAST).generate_counterfactuals(
+        query, 1, desired_class=desired, desired_range=(0.5, 1)
+    )
+    assert json.loads(found.to_json())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from ntdcfe.run.checkpoint import begun_with
 from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
+from ntdcfe_plugins.sktime.asking import Format, OfNumpy3D, Query, same
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.pace import TRIAL_ROWS, TRIAL_SHARE, Pace, as_begun
 from ntdcfe_plugins.sktime.panels import Panel
@@ -30,51 +31,6 @@ from ntdcfe_plugins.sktime.values import as_numpy3D
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
-
-# Two ways of asking give the same prediction if they differ by no more (rounding of double precision, and some room).
-SAME = 1e-6
-
-
-@dataclass(frozen=True)
-class Format:
-    """A way to ask the model: with rows as "numpy3D", or in the "own" container of an instance; by which method."""
-
-    rows: str
-    method: str
-
-
-@dataclass(frozen=True)
-class Query:
-    """The model as the engine asks it; it can be sent to another process.
-
-    Parameters
-    ----------
-    ask : callable
-        A method of the estimator.
-    held : callable
-        From rows ``(n, K, D)`` to rows that the types of the container can hold.
-    shape : callable
-        From such rows to a container.
-    """
-
-    ask: Callable[[Any], Any]
-    held: Callable[[NDArray[Any]], NDArray[Any]]
-    shape: Callable[[NDArray[Any]], Any]
-
-    def __call__(self, rows: NDArray[Any]) -> Any:
-        """The estimator's answer to rows ``(n, K, D)``."""
-        return self.ask(self.shape(self.held(rows)))
-
-
-@dataclass(frozen=True)
-class OfNumpy3D:
-    """A function of the user's that takes numpy3D, an in-distribution test or a second model, for rows."""
-
-    function: Callable[[NDArray[Any]], Any]
-
-    def __call__(self, rows: NDArray[Any]) -> Any:
-        """What it says of rows ``(n, K, D)``."""
-        return self.function(as_numpy3D(rows))
 
 
 @dataclass(frozen=True)
@@ -127,7 +83,7 @@ class Run:
                 answer = getattr(model.estimator, model.method)(as_numpy3D(panel.held(rows)))
             except Exception:  # of any kind, since the model may not take such a container
                 continue
-            if _same(np.asarray(answer), expected[group]):
+            if same(np.asarray(answer), expected[group]):
                 formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
         return formats
 
@@ -329,13 +285,6 @@ def _explain_one(
     left = for_the_search(engine.settings, seconds=time.time() - meta["began"])
     (cf,) = engine.explain_batch(series[None], [target], max_seconds=left.max_seconds, checkpoint=checkpoint)
     return cf
-
-
-def _same(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
-    """Whether two answers of a model agree, but for rounding."""
-    if expected.dtype.kind == "f":
-        return answer.shape == expected.shape and np.allclose(answer, expected, rtol=SAME, atol=SAME)
-    return np.array_equal(answer, expected)
 
 
 def seed_of(random_state: Any) -> int:

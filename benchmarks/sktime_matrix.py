@@ -4,8 +4,9 @@
 
 All estimators of `sktime.registry.all_estimators` whose dependencies are installed, with the parameters of sktime's own
 tests; networks are trained for more epochs than there, and where those parameters have a dummy inside, it is replaced, so
-that answers differ from one series to the next. Each one is fitted and explained in a process of its own, which is ended when it takes too long. Written to
-``results/sktime.md``; with ``--only`` nothing is written, only shown.
+that answers differ from one series to the next. Each one is fitted and explained in a process of its own, which is
+ended when it takes too long. Written to ``results/sktime.md``; with ``--only`` these are measured again, and the other
+rows of the file stay.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SERIES, ROWS = 2, 600
 LIMIT = 240
 EPOCHS = 30
 KINDS = ("classifier", "regressor")
+HEAD = ["Estimator", "Data", "Outcome", "Success", "Rows", "Seconds", "Reason"]
 # What can come out, best first.
 OUTCOMES = {
     "explained": "each series has a counterfactual that `predict` confirms in the container that comes back",
@@ -126,7 +128,8 @@ def explained(name: str) -> dict[str, Any]:
     seconds = time.monotonic() - began
     then = model.predict(result.counterfactuals)
     valid = then != now[which] if kind == "classifier" else then >= target[0]
-    found = int((valid & result.table["valid"]).sum())
+    # A series that is as wanted already, as with a constant regressor, is not explained.
+    found = int((valid & result.table["valid"] & (result.table["status"] != "already_target")).sum())
     alone = found < SERIES and any(cf.contradicted for cf in result.details) and _row_by_row(model, X[which], target)
     reasons = [cf.reason for cf in result.details if not cf.found] + ([result.note] if result.note else [])
     reasons += [text for cf in result.details for text in cf.reservations()]
@@ -172,17 +175,24 @@ def in_a_process(name: str) -> dict[str, Any]:
 def main() -> None:
     """All estimators, one after the other."""
     parser = report.parser(__doc__)
-    parser.add_argument("--only", nargs="*", help="names of estimators, in place of all")
+    parser.add_argument("--only", nargs="*", help="names of estimators that are measured again, in place of all")
     parser.add_argument("--one", help="the name of the estimator that this process is for")
     args = parser.parse_args()
     if args.one:
         print(json.dumps(explained(args.one)))
         return
     header = report.made(SearchSettings(max_rows=ROWS), args, packages=("sktime", "scikit-learn", "pandas"))
+    kept: dict[str, list[object]] = {}
+    if args.only:
+        before, _ = report.read_markdown(args.out / "sktime.md")
+        tables = report.read_tables(args.out / "sktime.md")
+        kept = {row["Estimator"]: [row[name] for name in HEAD] for table in tables for row in table}
+        header = report.continued(header, before, [{"commit": before.commit}])
     everything = {kind: len(all_estimators(kind)) for kind in KINDS}
     rows: dict[str, list[list[object]]] = {kind: [] for kind in KINDS}
     for name, (kind, _) in estimators().items():
         if args.only and name not in args.only:
+            rows[kind].append(kept[name])
             continue
         came = in_a_process(name)
         success = f"{came['success']} of {SERIES}" if "success" in came else "-"
@@ -194,17 +204,14 @@ def main() -> None:
             ]
         )  # fmt: skip
         print(rows[kind][-1], flush=True)
-    if args.only:
-        return
     parts: list[Any] = []
-    head = ["Estimator", "Data", "Outcome", "Success", "Rows", "Seconds", "Reason"]
     for kind in KINDS:
         counts = {outcome: sum(row[2] == outcome for row in rows[kind]) for outcome in OUTCOMES}
         said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
         parts += [
             f"## {kind.capitalize()}s",
             f"{len(rows[kind])} of the {everything[kind]} that sktime lists have their dependencies here: {said}.",
-            report.table(head, rows[kind]),
+            report.table(HEAD, rows[kind]),
         ]
     report.write_markdown(
         args.out / "sktime.md",

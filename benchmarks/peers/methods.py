@@ -190,7 +190,7 @@ def fastar(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED, case.target))
 
 
-SHORT = "CFRL is trained for 1,000 steps; its default, 100,000, takes an hour."
+SHORT = "CFRL is trained for 1,000 steps; its default is 100,000."
 OWN, TSCF, DICE = ("ntdcfe-plugins",), ("tscf-eval", "aeon"), ("dice-ml",)
 METHODS: dict[str, Method] = {
     "NTD-CFE (simplest)": Method(simplest, "no", "this project, labels only", OWN, settings=SearchSettings()),

@@ -136,15 +136,16 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     space, features = editor.space, editor.space.features
     values, places = space.original.T.copy(), np.flatnonzero(lists.kind[0] >= 0)
     told: dict[int, Edit] = {}
-    exact = np.ones(len(values), bool)
+    exact, frozen = np.ones(len(values), bool), ~features.step_mask(space.n_steps)
     for place in places:
         edit = lists.take((slice(None), place))
         (which, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
         kind = editor.kinds.all[which]
         of = range(feature, feature + width)
         each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
-        before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
-        changed = (values[of] != before).any(0)
+        before, (after, unlimited) = values[of].copy(), editor.apply(each, values[of])
+        after[:, frozen], unlimited[:, frozen] = before[:, frozen], before[:, frozen]
+        values[of], changed = after, (after != before).any(0)
         if not changed.any():
             continue
         first, last = _trimmed(kind, first, last, changed)
@@ -153,6 +154,7 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
             caps = _caps(unlimited[0, first : last + 1], values[feature, first : last + 1])
             text += caps or ""
             exact[feature] &= caps is not None
+        text += _but_not(features, frozen, first, last)
         names = features.names[feature], features.names[feature + width - 1]
         told[int(place)] = Edit(names[0], first, last, kind.name, number, text, names[1])
     exact &= (values == state.T).all(1)
@@ -192,6 +194,14 @@ def _caps(unlimited: NDArray[Any], after: NDArray[Any]) -> str | None:
             said = cap(said, limit)
             told += f", not {word} {number_in_words(float(limit))}"
     return told if (said == after).all() else None
+
+
+def _but_not(features: Features, frozen: NDArray[np.bool_], first: int, last: int) -> str:
+    """The frozen steps ``(K,)`` within a window, in words."""
+    inside = np.pad(frozen[first : last + 1], 1).astype(np.int8)
+    starts, stops = (np.flatnonzero(np.diff(inside) == edge) + first for edge in (1, -1))
+    spans = [when(features, a, b - 1, len(frozen)) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return f", but not{' and'.join(spans)}" if spans else ""
 
 
 def when(features: Features, first: int, last: int, n_steps: int) -> str:

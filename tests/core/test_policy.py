@@ -83,7 +83,7 @@ def test_sizes_of_the_paper():
 
 def test_units_near_the_least_number_give_finite_inputs():
     features = Features.continuous(2, bounds=(5e-324, 1e-320))
-    space = Space(np.full((3, 2), 1e-321), features, ())
+    space = Space(np.full((3, 2), 1e-321), features, units=np.full(2, 1e-321))
     policy = CompactPolicy(space, (4,), torch.Generator())
     with np.errstate(all="ignore"):
         inputs = policy.inputs(np.array([[[1.0, -1.0]] * 3]))

@@ -90,6 +90,8 @@ class Walk:
         if self.to_end:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists)
+        if self.search.space.n_steps == 1:
+            lists = lists.last_of_each_feature()
         states = self.editor.states(lists)
         cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists))
         cost[self.editor.capped(lists)] = np.inf

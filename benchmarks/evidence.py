@@ -154,7 +154,20 @@ EVIDENCE: dict[str, Evidence] = {
         ("peers-published.md", "peers-published.csv"), (f"python {PEERS}/merge.py {PEERS_LAYOUT}",),
         (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
     ),
+    "tscf-eval": Evidence(
+        ("tscf-eval.md",),
+        (
+            f"python {PEERS}/cases.py {EXPLAINED}",
+            f"{OTHER_PYTHON} {PEERS}/harness.py --folder {OTHERS_ANSWERS}",
+        ),
+        (ENGINE, "ntdcfe_plugins/tscf_eval.py", PROTOCOL, PEERS), 5,
+    ),
+    "seeds": _script(
+        "seeds", 10, ADAPTERS, f"{PEERS}/fastar.py", files=("seeds.md", "seeds-public.csv"),
+        arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
+    ),
     "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
+    "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",)),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),
     "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",)),
@@ -163,20 +176,21 @@ EVIDENCE: dict[str, Evidence] = {
     "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
     "dice-diversity": _script("dice_diversity", 4, "benchmarks/dice_side_by_side.py", ADAPTERS, "tests/tabular.py",
                               files=("dice-diversity.md",)),
-    "sktime": _script("sktime_models", 10, ADAPTERS, files=("sktime.md",)),
+    "sktime": _script("sktime_matrix", 20, ADAPTERS, files=("sktime.md",)),
     "first-steps": _script(
         "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",)
     ),
     "page": _script("page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",)),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
+    "load-deadlines": _script("load/deadlines", 15, files=("load-deadlines.md",)),
     "load-faults": _script("load/faults", 8, files=("load-faults.md",)),
     "load-fuzz": _script("load/fuzz", 5, "tests", files=("load-fuzz.md",)),
     "load-fuzz-adapters": _script(
         "load/fuzz", 8, ADAPTERS, "tests", arguments="--adapters", files=("load-fuzz-adapters.md",)
     ),
-    "load-growth": _script("load/growth", 3, files=("load-growth.md", "load-growth.png")),
-    "load-kill": _script("load/kill", 2, files=("load-kill.md",)),
+    "load-growth": _script("load/growth", 12, files=("load-growth.md", "load-growth.png")),
+    "load-kill": _script("load/kill", 8, files=("load-kill.md",)),
     "load-soak": _script("load/soak", 5, files=("load-soak.md",)),
 }  # fmt: skip
 

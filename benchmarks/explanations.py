@@ -516,7 +516,7 @@ def write(header: report.Header, samples: Samples, args: argparse.Namespace) -> 
     ]
     report.write_csv(args.out / "explanations.csv", header, table)
     short = [name for name in METHODS if samples.fewer(name)]
-    fewer = f" Fewer samples of some cases, evenly spaced among the same: {', '.join(short)}." if short else ""
+    fewer = f" Fewer samples of some cases, among the same: {', '.join(short)}." if short else ""
     report.write_markdown(
         args.out / "explanations.md",
         header,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ntdcfe import AtMost, Causal, Continuous, Counterfactual, Feature, Features, InvalidInputError, __version__
+from ntdcfe import Counterfactual, InvalidInputError, __version__
 from ntdcfe.problem.codec import plain
 from ntdcfe.problem.words import outcome_in_words
-from ntdcfe_plugins._shared.answer import answer_of, answers_of, value_in_words
-from ntdcfe_plugins._shared.drawing import runs
+from ntdcfe_plugins._shared.answer import answer_of, answers_of
+from ntdcfe_plugins._shared.in_force import constraints_of, fixed_steps, rules_of
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.report import escaped, held, picture_html, table_html
 
@@ -138,10 +138,10 @@ def letter_of(cf: Counterfactual, explainer: NTDCFE | None = None) -> dict[str, 
         "options": options,
         "contributions": contributions,
         "rules": {
-            "features": _rules(cf.features),
-            "fixed_steps": _fixed_steps(cf),
+            "features": rules_of(cf.features),
+            "fixed_steps": fixed_steps(cf),
             "missing_cells": int(np.isnan(cf.original).sum()),
-            "constraints": _constraints(cf.features, explainer),
+            "constraints": constraints_of(cf.features, explainer),
         },
         "search": {
             "rows": cf.rows,
@@ -269,64 +269,6 @@ def _search(letter: Mapping[str, Any], facts: str) -> str:
     if letter["command"]:
         parts.append(f"<p>To repeat it:</p><pre>{escaped(letter['command'])}</pre>")
     return "\n".join([*parts, f"<p class='note'>The same with all numbers: {escaped(facts)}</p>"])
-
-
-def _rules(features: Features) -> list[dict[str, Any]]:
-    """Features with the same rules together."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name, feature in zip(features.names, features, strict=True):
-        groups.setdefault((_MAY[feature.role], _limits(feature)), []).append(name)
-    return [{"names": names, "may_change": may, "limits": limits} for (may, limits), names in groups.items()]
-
-
-_MAY = {"actionable": "yes", "non_actionable": "only by a rule", "immutable": "no: held fixed"}
-
-
-def _limits(feature: Feature) -> str:
-    """Bounds, direction, listed values and weight, in words."""
-    told = []
-    if feature.choices is not None:
-        told.append("one of " + ", ".join(feature.describe(value) for value in feature.choices))
-    elif isinstance(feature, Continuous):
-        low, high = (None if np.isinf(limit) else value_in_words(feature, limit) for limit in feature.limits)
-        told += [f"at least {low}"] if low is not None else []
-        told += [f"at most {high}"] if high is not None else []
-        told += [] if feature.precision is None else [f"{feature.precision} decimals"]
-    direction = getattr(feature, "direction", None)
-    told += [] if direction is None else [f"may only {direction}"]
-    return ", ".join(told + ([] if feature.weight == 1 else [f"weight {feature.weight:g}"]))
-
-
-def _fixed_steps(cf: Counterfactual) -> str:
-    """The steps that could not be changed, in words."""
-    if cf.original.ndim == 1:
-        return ""
-    name = cf.features.step_name
-    fixed = [
-        name(first) if stop == first + 1 else f"{name(first)} to {name(stop - 1, bare=True)}"
-        for first, stop in runs(~cf.features.step_mask(len(cf.original)))
-    ]
-    return f"held fixed in time: {', '.join(fixed)}" if fixed else ""
-
-
-def _constraints(features: Features, explainer: NTDCFE | None) -> list[str]:
-    """The rules between features, in words."""
-    told = []
-    for rule in () if explainer is None else explainer.constraints:
-        if isinstance(rule, Causal):
-            causes = [rule.causes] if isinstance(rule.causes, (str, int)) else rule.causes
-            told.append(f"{_name(features, rule.effect)} follows from {', '.join(_name(features, c) for c in causes)}")
-        elif isinstance(rule, AtMost):
-            told.append(f"{_name(features, rule.feature)} is at most {_name(features, rule.limit)}")
-        else:
-            told.append(f"a rule of the user's own: {rule!r}")
-    if explainer is not None and explainer.plausible is not None:
-        told.append("answers had to pass a test of plausibility")
-    return told
-
-
-def _name(features: Features, name: str | int) -> str:
-    return repr(features.names[features.index(name)])
 
 
 def _plain(value: Any) -> Any:

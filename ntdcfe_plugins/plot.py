@@ -145,9 +145,7 @@ def plot_learning(cf: Counterfactual, title: str | None = None) -> Figure:
     axes[0].set(ylabel="successful episodes, %", ylim=(-3, 103), title="episodes that reach the target")
     axes[1].plot(rows, best, color=COLOURS[1], linestyle=STYLES[1], marker=MARKERS[1], markersize=4, label="episodes")
     if cf.x is not None and cf.rows > rows[-1]:
-        axes[1].plot(
-            [rows[-1], cf.rows], [best[-1], cf.proximity], color="0.45", linestyle=":", label="refinement"
-        )
+        axes[1].plot([rows[-1], cf.rows], [best[-1], cf.proximity], color="0.45", linestyle=":", label="refinement")
         axes[1].plot(cf.rows, cf.proximity, color="black", marker=MARKERS[6], markersize=11, linestyle="none",
                      label="answer")  # fmt: skip
     if np.isfinite(best).any():

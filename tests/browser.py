@@ -33,6 +33,11 @@ const ask = Bokeh.documents[0].get_model_by_name('ask');
 window.ended = 0;
 ask.properties.disabled.change.connect(() => { if (!ask.disabled) window.ended += 1 })
 """
+STILL = """
+arguments[0].scrollIntoView({block: 'center'});
+const box = arguments[0].getBoundingClientRect();
+return [box.x, box.y]
+"""
 READY = "return window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
 
@@ -128,9 +133,17 @@ class Browser:
         chain.perform()
 
     def press(self, name, selector="button") -> None:
-        button = self.find(name, selector)
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
-        button.click()
+        """Click on what stands still: while the page is being laid out, a click would land beside it."""
+        self.until(self.idle)
+        before = None
+        for _ in range(100):
+            button = self.find(name, selector)
+            place = self.driver.execute_script(STILL, button)
+            if place == before:
+                return button.click()
+            before = place
+            time.sleep(0.05)
+        pytest.fail(f"{name} does not stand still")
 
     def value(self, name, attribute="value"):
         """What a widget holds, as the page has it."""

@@ -367,6 +367,35 @@ def outcome(results: Counterfactual | list[Counterfactual]) -> dict[str, str]:
     }
 
 
+@case
+def simplest_of_a_series() -> Any:
+    return explain(stumps, series(40, 6), 1, max_rows=3000, settings=SearchSettings())
+
+
+@case
+def simplest_of_a_series_full_budget() -> Any:
+    return explain(ends_high, series(30, 3, mean=-1.5), 1, max_rows=10_000, settings=SearchSettings())
+
+
+@case
+def simplest_of_a_series_with_categories() -> Any:
+    x = np.column_stack([series(12, 1)[:, 0], np.tile([1.0, 0.0, 0.0], (12, 1))])
+    features = Features([Continuous(), OneHot(["low", "middle", "high"])])
+    model = lambda X: (X[:, :, 3].sum(1) + X[..., 0].mean(1) > 5).astype(int)  # noqa: E731
+    return explain(model, x, 1, features, max_rows=3000, settings=SearchSettings())
+
+
+@case
+def simplest_of_a_row() -> Any:
+    return explain(logistic, series(1, 12)[0], 1, max_rows=3000, settings=SearchSettings())
+
+
+@case
+def sturdiest_of_a_series() -> Any:
+    settings = SearchSettings(prefer="sturdiest")
+    return explain(logistic, series(30, 3), 1, max_rows=3000, settings=settings)
+
+
 def read() -> tuple[str, dict[str, dict[str, str]]]:
     """The platform of the record, and its rows by case."""
     first, *lines = PATH.read_text().splitlines()

@@ -65,9 +65,13 @@ class Sentences:
         places = [next(i for i, name in enumerate(self.names) if repr(name) == text) for text in quoted]
         text = self._quoted.sub(NAME, sentence).replace(f"each of {NAME} to {NAME}", NAME)
         text = re.sub(r" \((not|no more than \d+%) further\)$", "", text)
+        text, *spans = re.split(", but not(?= from | at )", text)
         caps = re.findall(rf", not (above|below) {NUMBER}", text)
         text = re.sub(rf"(, not (above|below) {NUMBER})+$", "", text)
         verb, window = self._window(text, len(x))
+        frozen = np.zeros(len(x), bool)
+        for span in re.split(" and(?= from | at )", spans[0]) if spans else ():
+            frozen[self._window(span, len(x))[1]] = True
         for i in range(places[0], places[-1] + 1):
             now = x[window, i].astype(float)
             if self.names[i] in self.choices:
@@ -76,7 +80,8 @@ class Sentences:
                 after = self._number(verb, now)
             for side, limit in caps:
                 after = np.minimum(after, float(limit)) if side == "above" else np.maximum(after, float(limit))
-            x[window, i] = np.where(np.isnan(now), now, after)  # what is missing stays missing
+            # What is missing stays missing, what is frozen as it is.
+            x[window, i] = np.where(np.isnan(now) | frozen[window], now, after)
 
     def _choice(self, verb: str, values: Mapping[str, float], n: int) -> np.ndarray:
         """The values ``(n,)`` of a discrete feature: one for all steps, or one for each."""

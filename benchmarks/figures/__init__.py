@@ -48,5 +48,7 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "search": search.measurements,
     "peers": peers.table,
     "peers-words": peers.words,
+    "own-ground": peers.own_ground,
+    "tscf-eval": peers.harness,
     "load": load.tried,
 }

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from common import SMALL, engine, outcome, report, series
+from common import SMALL, busy, engine, outcome, report, series
 
 from ntdcfe import NTDCFE
 
@@ -116,6 +116,7 @@ def main() -> None:
             table,
         ),
         *notes,
+        busy(),
     )
 
 

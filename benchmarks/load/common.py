@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import report
 
 from ntdcfe import NTDCFE, Counterfactual, SearchSettings
 
-__all__ = ["SMALL", "engine", "explainer", "model", "outcome", "report", "series"]
+__all__ = ["SMALL", "busy", "engine", "explainer", "model", "outcome", "report", "series"]
 
 SMALL = engine.limited(SearchSettings(), 400, 12)
 
@@ -28,6 +29,11 @@ def model(X: np.ndarray) -> np.ndarray:
 def series(n: int, n_steps: int = 12, n_features: int = 3, seed: int = 0) -> np.ndarray:
     """Series (n, K, D) that the model calls 0, most of them."""
     return np.random.default_rng(seed).normal(-0.5, 0.3, (n, n_steps, n_features))
+
+
+def busy() -> str:
+    """How busy the machine is, for results that depend on it."""
+    return f"Processes that wanted one of the {os.cpu_count()} processors: {os.getloadavg()[2]:.1f} on average over 15 minutes."
 
 
 def explainer(**options: Any) -> NTDCFE:

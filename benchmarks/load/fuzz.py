@@ -12,8 +12,10 @@ and ``results/load-fuzz-adapters.md``; anything but a documented exception or a 
 
 from __future__ import annotations
 
+import math
 import secrets
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -37,19 +39,19 @@ CHUNK = 500
 
 
 def outcomes_of(
-    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, name: str, first_seed: int
+    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, name: str, first_seed: int, minutes: float
 ) -> Counter[str]:
-    """What becomes of `n` calls."""
+    """What becomes of `n` calls, or of as many as there are minutes for."""
+    until, outcomes = time.monotonic() + 60 * minutes, Counter[str]()
     with tqdm(total=n, desc=name) as bar:
-        parts = [
-            _outcomes(calls, check, min(CHUNK, n - begun), first_seed * 1_000_003 + begun, bar)
-            for begun in range(0, n, CHUNK)
-        ]
-    return sum(parts, Counter[str]())
+        for begun in range(0, n, CHUNK):
+            if time.monotonic() < until:
+                outcomes += _outcomes(calls, check, min(CHUNK, n - begun), first_seed * 1_000_003 + begun, until, bar)
+    return outcomes
 
 
 def _outcomes(
-    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, drawn_with: int, bar: tqdm[Any]
+    calls: Callable[[], Any], check: Callable[[Any, Any], str], n: int, drawn_with: int, until: float, bar: tqdm[Any]
 ) -> Counter[str]:
     outcomes: Counter[str] = Counter()
 
@@ -60,6 +62,8 @@ def _outcomes(
     )  # fmt: skip
     @given(call=calls(), states=states_of_callers)
     def run(call: Any, states: Any) -> None:
+        if time.monotonic() >= until:
+            return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcomes[check(call, states)] += 1
@@ -69,15 +73,17 @@ def _outcomes(
     return outcomes
 
 
-def core(n: int, first_seed: int) -> list[str | list[str]]:
+def core(n: int, first_seed: int, minutes: float) -> list[str | list[str]]:
     """The core's results."""
     import test_fuzz
     import test_hostile
 
     hostile = round(HOSTILE * n)
     counts = {
-        "odd input": outcomes_of(test_fuzz.calls, test_fuzz.check, n - hostile, "odd input", first_seed),
-        "hostile functions": outcomes_of(test_hostile.calls, test_hostile.check, hostile, "hostile functions", first_seed),
+        "odd input": outcomes_of(test_fuzz.calls, test_fuzz.check, n - hostile, "odd input", first_seed, minutes / 2),
+        "hostile functions": outcomes_of(
+            test_hostile.calls, test_hostile.check, hostile, "hostile functions", first_seed, minutes / 2
+        ),
     }
     total = sum(counts.values(), Counter[str]())
     return [
@@ -94,12 +100,15 @@ def core(n: int, first_seed: int) -> list[str | list[str]]:
     ]
 
 
-def adapters(n: int, first_seed: int) -> list[str | list[str]]:
+def adapters(n: int, first_seed: int, minutes: float) -> list[str | list[str]]:
     """The adapters' results."""
     from test_fuzz_adapters import ADAPTERS
 
     each = -(-n // len(ADAPTERS))
-    counts = {name: outcomes_of(calls, check, each, name, first_seed) for name, (calls, check) in ADAPTERS.items()}
+    counts = {
+        name: outcomes_of(calls, check, each, name, first_seed, minutes / len(ADAPTERS))
+        for name, (calls, check) in ADAPTERS.items()
+    }
     total = sum(counts.values(), Counter[str]())
     return [
         f"{sum(total.values())} fuzzed calls through the adapters, each under up to three of {len(STATES) - 1} states of torch, "
@@ -119,10 +128,11 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10_000, help="calls")
     parser.add_argument("--adapters", action="store_true", help="the adapters in place of the core")
     parser.add_argument("--seed", type=int, help="of the calls; one that was not tried before if not given")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="that it may take; fewer calls then")
     args = parser.parse_args()
     args.seed = secrets.randbelow(10**6) if args.seed is None else args.seed
     header = report.made(args, packages=("hypothesis", *(("alibi", "dice-ml", "sktime") if args.adapters else ())))
-    parts = (adapters if args.adapters else core)(args.n, args.seed)
+    parts = (adapters if args.adapters else core)(args.n, args.seed, args.minutes)
     report.write_markdown(args.out / f"load-fuzz{'-adapters' if args.adapters else ''}.md", header, *parts)
 
 

@@ -209,7 +209,8 @@ def page(samples: dict[str, list[Row]], headers: dict[str, report.Header], name:
     table, found, fits, needs = [], {}, {}, {}
     for method, all_rows in samples.items():
         shown = SHOWN.get(method, method)
-        for row in of_case(all_rows, (dataset, model)):
+        # Rows of an earlier run on more samples are left out.
+        for row in (r for r in of_case(all_rows, (dataset, model)) if int(r["sample"]) in order):
             i = order[int(row["sample"])]
             text = {"method": shown, "note": row["note"] if isinstance(row["note"], str) else ""}
             table.append({c: {"instance": i, **text}.get(c, row.get(c, float("nan"))) for c in COLUMNS})

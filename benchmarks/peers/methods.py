@@ -190,7 +190,7 @@ def fastar(case: Case, predict: CountedModel, max_seconds: float) -> Any:
     return Flat(FastAR(predict.predict_proba, case.X.reshape(len(case.X), -1), SEED, case.target))
 
 
-SHORT = "CFRL is trained for 1,000 steps; its default, 100,000, takes an hour."
+SHORT = "CFRL is trained for 1,000 steps; its default is 100,000."
 OWN, TSCF, DICE = ("ntdcfe-plugins",), ("tscf-eval", "aeon"), ("dice-ml",)
 METHODS: dict[str, Method] = {
     "NTD-CFE (simplest)": Method(simplest, "no", "this project, labels only", OWN, settings=SearchSettings()),
@@ -203,7 +203,7 @@ METHODS: dict[str, Method] = {
     "Native-Guide": Method(_tscf("NativeGuide"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
     "TSEvo": Method(_tscf("TSEvo"), "yes", "tscf-eval 1.2.0", TSCF, series_only=True),
     "CFRL": Method(cfrl, "yes", "alibi 0.9.6", ("alibi",), remark=SHORT),
-    "FastAR": Method(fastar, "yes", "our reading of its paper"),
+    "FastAR": Method(fastar, "yes", "our reading of its paper and its public code"),
     "DiCE genetic": Method(_dice("genetic"), "yes", "dice-ml 0.12", DICE),
     "DiCE kdtree": Method(_dice("kdtree"), "yes", "dice-ml 0.12", DICE),
 }

@@ -9,7 +9,8 @@ from ntdcfe.problem.contribution import Contribution
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.feature import Category, Continuous, Discrete, Feature, OneHot, Ordered
 from ntdcfe.problem.features import Features
-from ntdcfe.problem.kinds import KINDS, Kind
+from ntdcfe.problem.kind import Kind
+from ntdcfe.problem.kinds import KINDS
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.option import Option
 from ntdcfe.problem.plausibility import LocalOutlierDetector

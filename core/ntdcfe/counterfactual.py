@@ -151,7 +151,7 @@ class Counterfactual(Comparable):
     @property
     def reason(self) -> str:
         """Why there is no counterfactual, and what to do; empty if there is one."""
-        return "" if self.found else reason(self.status, self.implausible, self.cause)
+        return "" if self.found else reason(self.status, self.implausible, self.cause, self.contradicted)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.original.shape))

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.model.budget import BudgetTuning
 from ntdcfe.model.trust import TrustTuning
-from ntdcfe.problem.kinds import KINDS, Kind
+from ntdcfe.problem.kind import Kind
+from ntdcfe.problem.kinds import KINDS
 from ntdcfe.problem.kinds_used import problem_with
 from ntdcfe.problem.objective import Term
 from ntdcfe.problem.reprs import typed_back

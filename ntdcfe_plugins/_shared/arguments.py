@@ -28,9 +28,7 @@ def mapped(argument: str, value: Any) -> dict[Any, Any]:
     return dict(value)
 
 
-def refuse_unknown(
-    function: str, given: Iterable[str], known: Collection[str], spelled: Mapping[str, str]
-) -> None:
+def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], spelled: Mapping[str, str]) -> None:
     """Raise TypeError for arguments that a function does not take, with the name that was probably meant.
 
     Parameters

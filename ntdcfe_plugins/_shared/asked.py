@@ -137,6 +137,12 @@ def from_first_look(
     return [replace(cf, rows=0, calls=0) for cf in found]
 
 
+def reached(target: Target, prediction: Prediction) -> NDArray[np.bool_]:
+    """Which of n predictions are as wanted ``(n,)``; rows that the model could not score are not."""
+    wanted = target.reached(prediction)
+    return wanted if prediction.unscored is None else wanted & ~prediction.unscored
+
+
 def parted(prediction: Prediction, sizes: Sequence[int] | NDArray[np.int64]) -> list[Prediction]:
     """The predictions of all instances as those of each, from the number of rows of each."""
     ends = np.cumsum(sizes)

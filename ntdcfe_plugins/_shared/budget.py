@@ -10,9 +10,7 @@ from ntdcfe import Counterfactual, SearchSettings
 LEAST_SECONDS = 1e-9
 
 
-def for_the_search(
-    limits: SearchSettings, rows: int = 0, seconds: float = 0.0, share: float = 1.0
-) -> SearchSettings:
+def for_the_search(limits: SearchSettings, rows: int = 0, seconds: float = 0.0, share: float = 1.0) -> SearchSettings:
     """The limits of the engine's search, from those of the whole call.
 
     Parameters

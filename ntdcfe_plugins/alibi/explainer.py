@@ -212,8 +212,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         Returns
         -------
         Explanation
-            ``plot(i)`` draws the counterfactual of an instance, ``report(path, i)`` writes a letter about it. Each part
-            of its ``data`` has one entry an instance:
+            Has ``plot(i, sample)`` and ``report(path, i, sample)``. Each part of ``data`` has one entry an instance:
 
             - ``orig`` and ``cf``: ``X (N, ...)`` and ``class (N, 1)``, ``cf`` also ``proba (N, C)`` and
               ``distance (N,)``. Where no counterfactual was found, ``cf`` is masked (null in JSON).
@@ -231,8 +230,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
             - ``success``: bools, with ``status`` and ``reason`` in words. ``near_miss``: where no counterfactual was
               found, the row that came nearest to the target, as a dict like those in ``all``; else None.
             - ``proximity``: weighted distance, categories counting 1 if changed; ``sparsity``: changed cells;
-              ``changes`` and ``text``: the changes one by one and in words; ``rows``, ``calls``, ``seconds``: the
-              costs.
+              ``changes`` and ``text``: the changes one by one and in words; ``rows``, ``calls``, ``seconds``: costs.
             - ``condition``: None, as in alibi where there is no condition.
         """
         with silent():

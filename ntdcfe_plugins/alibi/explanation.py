@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from alibi.exceptions import PredictorCallError
 from numpy.typing import NDArray
 
 from ntdcfe import Counterfactual, InvalidInputError, Target
+from ntdcfe.model.result import described
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe.problem.problem import Problem
 from ntdcfe_plugins._shared.asked import AskedModel, parted
 from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
@@ -28,40 +30,66 @@ Entries = list[list[dict[str, Any]]]
 class Explanation(interfaces.Explanation):  # type: ignore[misc]
     """alibi's ``Explanation``, with pictures and letters; see :meth:`NTDCFE.explain` for its data.
 
-    `counterfactuals` has the engine's answer of each instance. They are no part of the data: an explanation that was
-    read from JSON has none.
+    `counterfactuals` has for each instance the engine's answer about each entry of ``all``, or the one that says that
+    nothing was found. They are no part of the data: an explanation that was read from JSON has none.
     """
 
-    counterfactuals: Sequence[Counterfactual] = ()
+    counterfactuals: Sequence[Sequence[Counterfactual]] = ()
     _found_by: FoundBy | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that is pickled: without functions of the user's."""
         return {**self.__dict__, "_found_by": None}
 
-    def plot(self, i: int = 0, **options: Any) -> Any:
-        """A picture of the counterfactual of instance `i`, see :func:`ntdcfe_plugins.plot.plot_counterfactual`."""
-        return self._about(i).plot(**options)
+    def plot(self, i: int = 0, sample: int = 0, **options: Any) -> Any:
+        """A picture of ``all[i][sample]``, see :func:`ntdcfe_plugins.plot.plot_counterfactual`."""
+        return self._about(i, sample).plot(**options)
 
-    def report(self, path: str | os.PathLike[str], i: int = 0, **options: Any) -> Path:
-        """Write the counterfactual of instance `i` as a letter, with JSON beside it, and return its path.
+    def report(self, path: str | os.PathLike[str], i: int = 0, sample: int = 0, **options: Any) -> Path:
+        """Write ``all[i][sample]`` as a letter, with JSON beside it, and return its path.
 
         Parameters
         ----------
         path : path
             Ends with ``.html``.
-        i : int
+        i, sample : int
         **options
             See :func:`ntdcfe_plugins.letter.write_letter`.
         """
-        return self._about(i).report(path, **{"explainer": self._found_by, **options})
+        return self._about(i, sample).report(path, **{"explainer": self._found_by, **options})
 
-    def _about(self, i: int) -> Counterfactual:
+    def _about(self, i: int, sample: int) -> Counterfactual:
         if not self.counterfactuals:
             raise InvalidInputError("an explanation that was read from JSON has no picture: call explain again.")
-        if not -len(self.counterfactuals) <= i < len(self.counterfactuals):
-            raise InvalidInputError(f"i must be one of the {len(self.counterfactuals)} instances, got {i!r}.")
-        return self.counterfactuals[i]
+        return _one_of(_one_of(self.counterfactuals, i, "i", "instances"), sample, "sample", "counterfactuals")
+
+
+def _one_of(several: Sequence[Any], which: int, argument: str, things: str) -> Any:
+    if not -len(several) <= which < len(several):
+        raise InvalidInputError(f"{argument} must be one of {len(several)} {things}, got {which!r}.")
+    return several[which]
+
+
+def answers_of(
+    cf: Counterfactual, entries: Sequence[dict[str, Any]], problem_of: Callable[[NDArray[Any]], Problem]
+) -> list[Counterfactual]:
+    """The engine's answer about each counterfactual of an instance; tells the entries the edits that they lack.
+
+    `problem_of` gives the problem of an original state ``(K, F)``.
+    """
+    if not cf.found or len(entries) < 2:
+        return [cf]
+    original, *states = cf.features.encode(
+        np.stack([np.atleast_2d(x) for x in (cf.original, *(entry["X"][0] for entry in entries[1:]))])
+    )
+    problem, answers = problem_of(original), [cf]
+    for entry, state in zip(entries[1:], states, strict=True):
+        told = described(problem, [state], cf.original, failures=[])  # a distance of the user's own may raise
+        for name in entry["option"][:1]:
+            told |= {"edits": cf.options[name].edits, "survival": cf.options[name].survival}
+        entry["edits"] = [plain(edit._asdict()) for edit in told["edits"]]
+        answers.append(replace(cf, prediction=entry["class"], contributions=(), options={}, wanted=1, **told))
+    return answers
 
 
 def entries_of(

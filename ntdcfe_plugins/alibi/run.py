@@ -19,7 +19,7 @@ from ntdcfe_plugins._shared.asked import AskedModel, from_first_look
 from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.keyed import KeyedFeatures
 from ntdcfe_plugins.alibi.columns import whole_numbers
-from ntdcfe_plugins.alibi.explanation import Explanation, data_of, entries_of
+from ntdcfe_plugins.alibi.explanation import Explanation, answers_of, data_of, entries_of
 from ntdcfe_plugins.alibi.model import Model, errors_of_alibi
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ SPELLED = {
     "progress": "verbose",
     "x": "X",
     "C": "conditions are given to the explainer: immutable_features, feature_range, directions.",
+    "diversity": "with num_samples above 1 the counterfactuals differ.",
+    "batch_size": "SearchSettings(max_batch_size=...) of the explainer's settings limits the rows of one call.",
 }
 # Arguments of the engine's explain_batch that a call may pass on.
 PASSED_ON = set(inspect.signature(ntdcfe.NTDCFE.explain_batch).parameters) - {
@@ -50,6 +52,8 @@ def explanation(
     options: dict[str, Any],
 ) -> Explanation:
     """The explanation of instances; for the arguments see :meth:`ntdcfe_plugins.alibi.NTDCFE.explain`."""
+    if options.get("C") is None or (isinstance(options["C"], list) and not options["C"]):
+        options.pop("C", None)  # alibi's CounterfactualRL takes an empty list for no condition
     refuse_unknown("explain", options, {*PASSED_ON, "Y_t", "num_samples", "verbose", "prefer"}, SPELLED)
     given = np.asarray(X)
     X = _instances(given)
@@ -83,8 +87,12 @@ def explanation(
     found = [asked.counted(i, cf) for i, cf in enumerate(found)]
     meta = copy.deepcopy(explainer.meta)
     meta["params"].update(num_samples=num_samples, output=model.output, prefer=limits.prefer)
+    answers = [
+        answers_of(cf, some, lambda state: search.problem(state, features))
+        for cf, some in zip(found, entries, strict=True)
+    ]
     told = Explanation(meta=meta, data=data_of(X, first, goals, found, entries, limits.prefer))
-    told.counterfactuals = found
+    told.counterfactuals = answers
     told._found_by = FoundBy(explainer.seed, limits, explainer.constraints, explainer.plausible)
     return told
 

@@ -141,10 +141,9 @@ def _of_the_model(label: Any, first: Prediction) -> Any:
         return str(label)
     try:
         return type(known[0])(label)
-    except ValueError:
-        raise InvalidInputError(
-            f"target {label!r} is no label of the predictor, which gives numbers: {sorted(set(known))}."
-        ) from None
+    except (TypeError, ValueError):
+        given = ", ".join(dict.fromkeys(map(repr, known)))
+        raise InvalidInputError(f"target {label!r} is no label of the predictor, which gives {given}.") from None
 
 
 def _plain(label: Any) -> Any:

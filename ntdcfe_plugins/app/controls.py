@@ -61,7 +61,8 @@ class Widgets:
 
     def _choosing(self) -> None:
         subject, page = self.subject, self._page
-        self.series = _select("Series", [(str(i), name) for i, name in enumerate(subject.names)], "series")
+        picks = [(str(i), name) for i, name in enumerate(subject.names)]
+        self.series = _select(subject.noun.capitalize(), picks, "series")
         self._on(self.series, lambda value: page.pick(int(value)))
         labels = [(str(i), str(label)) for i, label in enumerate(subject.classes)]
         self.target = _select("The model should say", [("", "any other label"), *labels], "target")
@@ -124,7 +125,7 @@ class Widgets:
         self.value = _text("value", "value")
         self._on(self.value, lambda value: self._typed(value))
         self._on(self.step, lambda _: page.draw())
-        self.from_series = _button("Try from the series", "from-series", lambda: page.restart(False))
+        self.from_series = _button(f"Try from the {self.subject.noun}", "from-series", lambda: page.restart(False))
         self.from_answer = _button("Try from the answer", "from-answer", lambda: page.restart(True))
         self.trial = _div("trial")
 
@@ -247,11 +248,13 @@ class Controls(Widgets):
 
 
 def _range(feature: Continuous, values: NDArray[Any]) -> tuple[float, float]:
-    """The ends of the slider: those of the values ``(K,)`` of this series and half their span more, within bounds."""
+    """The ends of the slider: of a row its bounds; else those of the values ``(K,)`` and half their span more."""
     known = values[np.isfinite(values)]
     least, most = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     spare = 0.5 * ((most - least) or abs(least) or 1.0)
     low, high = feature.limits
+    if len(values) == 1 and math.isfinite(high - low):
+        return low, high
     start, end = max(least - spare, low), min(most + spare, high)
     return (start, end) if start < end else (start - 1.0, start + 1.0)
 

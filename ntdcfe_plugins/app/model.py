@@ -35,7 +35,7 @@ class Subject:
         Or the model's ``predict`` alone.
     X : array (N, K, D), or (N, D) for rows of a table
     names : sequence of str, optional
-        Of the series; "series 0", ... if not given.
+        Of the series; "series 0", ... or "row 0", ... if not given.
 
     Attributes
     ----------
@@ -53,6 +53,7 @@ class Subject:
         self.X = np.array(X, dtype=float)
         if self.X.ndim not in (2, 3) or not len(self.X):
             raise InvalidInputError(f"X must be (N, K, D), or (N, D) for rows, with N > 0; got shape {self.X.shape}.")
+        self.static = self.X.ndim == 2
         given = explainer if isinstance(explainer, NTDCFE) else NTDCFE(explainer)
         self.explainer = copy.copy(given)
         self.explainer.predict = one_at_a_time(given.predict)
@@ -61,12 +62,17 @@ class Subject:
             raise InvalidInputError(
                 f"the features describe {self.features.n_columns} columns, X has {self.X.shape[-1]}."
             )
-        self.names = [f"series {i}" for i in range(len(self.X))] if names is None else [str(name) for name in names]
+        given_names = [f"{self.noun} {i}" for i in range(len(self.X))] if names is None else names
+        self.names = [str(name) for name in given_names]
         if len(self.names) != len(self.X):
             raise InvalidInputError(f"names must have one entry a series: {len(self.X)} series, got {len(self.names)}.")
-        self.static = self.X.ndim == 2
         self.failure = ""
         self._labels()
+
+    @property
+    def noun(self) -> str:
+        """What a person calls one of them."""
+        return "row" if self.static else "series"
 
     @property
     def n_steps(self) -> int:

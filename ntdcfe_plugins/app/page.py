@@ -77,7 +77,7 @@ class Page:
         """Say what the model says of the tried values."""
         now, tried = self.state.original, self.state.trial
         changed = int(((now != tried) & ~np.isnan(now)).sum())
-        self.controls.trial.text = words.trial(self._tried or self._present, changed)
+        self.controls.trial.text = words.trial(self._tried or self._present, changed, self.state.subject.noun)
 
     def pick(self, index: int) -> None:
         """Another series."""

@@ -164,9 +164,7 @@ def serve(
     return served
 
 
-def _server(
-    subject: Subject, folder: Path, port: int, token: str, framed: bool, title: str
-) -> tuple[BaseServer, str]:
+def _server(subject: Subject, folder: Path, port: int, token: str, framed: bool, title: str) -> tuple[BaseServer, str]:
     from bokeh.application import Application
     from bokeh.application.handlers import FunctionHandler
     from bokeh.server.server import BaseServer

@@ -76,9 +76,9 @@ def message(text: str) -> str:
     return f"<div role='alert' style='{style}'>{escaped(text)}</div>" if text else "<div role='alert'></div>"
 
 
-def trial(text: str, changed: int) -> str:
-    """What the model says of the values that are tried."""
-    cells = f"{changed} value{'s' * (changed != 1)} differ{'s' * (changed == 1)} from the series"
+def trial(text: str, changed: int, noun: str) -> str:
+    """What the model says of the values that are tried; a noun for what they are compared with."""
+    cells = f"{changed} value{'s' * (changed != 1)} differ{'s' * (changed == 1)} from the {noun}"
     return f"<div role='status'>With these values the model says <b>{escaped(text)}</b> ({cells}).</div>"
 
 
@@ -112,13 +112,14 @@ def bookmarks(state: State) -> str:
              ", ".join(told) or "none"]
         )  # fmt: skip
     head = ["bookmark", "edits", "changed values", "proximity", "still holds", "rules on"]
-    table = f"<div style='overflow-x:auto'>{table_html(head, lines)}</div>"
+    table = f"<div class='wide'>{table_html(head, lines)}</div>"
     return STYLE + table + _compared(state)
 
 
 STYLE = (
     "<style>table{border-collapse:collapse;font-size:90%}th,td{text-align:left;padding:.2em .6em;"
-    "border-bottom:1px solid #ddd;vertical-align:top}</style>"
+    "border-bottom:1px solid #ddd;vertical-align:top}.wide th,.wide td:nth-child(n+2):nth-child(-n+5)"
+    "{overflow-wrap:normal}.wide td:first-child{min-width:8em}.wide{overflow-x:auto}</style>"
 )
 
 
@@ -127,7 +128,7 @@ def _compared(state: State) -> str:
     if state.compared is None:
         return ""
     if other is None:
-        return "<p>This bookmark is of another series.</p>"
+        return f"<p>This bookmark is of another {state.subject.noun}.</p>"
     columns = []
     for head, answer in (("The answer", mine), (state.bookmarks[state.compared].name, other)):
         told = ["no answer yet"] if answer is None else answer.in_short()[:MOST_SENTENCES]

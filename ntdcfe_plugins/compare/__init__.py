@@ -25,6 +25,7 @@ that was built before and does not ask through the counted model still gets its 
 from ntdcfe_plugins.compare.calls import Flat
 from ntdcfe_plugins.compare.comparison import COLUMNS, GLOSSARY, Comparison, Cost, Result
 from ntdcfe_plugins.compare.counted import CountedModel, TimeLimitError
+from ntdcfe_plugins.compare.of_cfts import OfCfts
 from ntdcfe_plugins.compare.side_by_side import compare, results
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Cost",
     "CountedModel",
     "Flat",
+    "OfCfts",
     "Result",
     "TimeLimitError",
     "compare",

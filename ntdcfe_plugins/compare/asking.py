@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.asked import reached
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare.calls import Answers, Call, Question
 from ntdcfe_plugins.compare.comparison import COLUMNS, NAN, Result
@@ -60,10 +61,10 @@ class Asker:
         goal, index, label, likely = self.goals[i], None, None, None
         if not goal.regression:
             classes = self.model.classes_
-            reached = goal.reached(Prediction(classes, np.eye(len(classes)), classes))
+            wanted = goal.reached(Prediction(classes, np.eye(len(classes)), classes))
             likely = self.model.probabilities(self.present[i : i + 1])[0]
-            if reached.any():
-                index = int(np.where(reached, likely, -1.0).argmax())
+            if wanted.any():
+                index = int(np.where(wanted, likely, -1.0).argmax())
                 label = classes[index]
         return Question(self.X[i].copy(), goal, label, index, self.n, self.max_seconds, likely)
 
@@ -85,7 +86,7 @@ class Asker:
         row: dict[str, Any] = dict.fromkeys(COLUMNS, NAN) | {
             "method": name, "instance": i, "status": "failed", "success": False, "note": why,
         }  # fmt: skip
-        if self.goals[i].reached(self.present[i : i + 1])[0]:
+        if reached(self.goals[i], self.present[i : i + 1])[0]:
             return Result(row | {"status": "already target", "success": True, "note": ""}, None)
         if call is None:
             return Result(row, None)

@@ -194,7 +194,7 @@ def _tscf(explainer: Any) -> Call:
     def call(q: Question) -> Answers:
         options = {"class_of_interest": q.label} if "class_of_interest" in takes else {}
         found = explainer.explain(np.ascontiguousarray(q.x.T), **options)[0]
-        return Answers([np.asarray(found).reshape(q.x.T.shape).T])
+        return Answers() if found is None else Answers([np.asarray(found).reshape(q.x.T.shape).T])
 
     return call
 

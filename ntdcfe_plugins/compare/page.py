@@ -46,8 +46,8 @@ table {{ border-collapse: separate; border-spacing: 0; font-size: 14px; }}
 th, td {{ border-bottom: 1px solid #ddd; padding: .35rem .55rem; text-align: right; vertical-align: top; }}
 th {{ border-bottom: 2px solid #888; vertical-align: bottom; font-weight: 600; }}
 th:first-child, td:first-child {{ text-align: left; position: sticky; left: 0; background: #fff; font-weight: 600; }}
-td {{ white-space: nowrap; }} td:first-child {{ white-space: normal; min-width: 8.5rem; }}
-td.text, th.text {{ text-align: left; white-space: normal; overflow-wrap: anywhere; }}
+td {{ white-space: nowrap; }} td:first-child {{ white-space: normal; min-width: 9rem; }}
+td.text, th.text {{ text-align: left; }} td.text {{ white-space: normal; overflow-wrap: anywhere; min-width: 5rem; }}
 .wide {{ overflow-x: auto; }} img {{ max-width: 100%; height: auto; }}
 .best {{ color: #00614a; font-weight: 600; }} .worst {{ color: #a33c00; }} .apart {{ color: #666; font-style: italic; }}
 dt {{ font-weight: 600; }} dd {{ margin: 0 0 .4rem 1rem; }}

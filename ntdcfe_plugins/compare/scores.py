@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, Target
+from ntdcfe import Constraint, Continuous, Feature, Features, InvalidInputError, OneHot, PredictorError, Target
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.asked import reached
 from ntdcfe_plugins._shared.changes import SAME, cells, differs, n_segments
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.compare import measures
@@ -70,9 +71,13 @@ class Judge:
                 return Result(row, None)
             none = "returned no finite row" if len(answers.rows) else "returned nothing"
             return Result(row | {"note": _joined(none, row["note"])}, None)
-        prediction = self.model.understood(returned)
-        reached = target.reached(prediction)
-        valid = returned[reached]
+        try:
+            prediction = self.model.understood(returned)
+        except PredictorError as error:
+            note = f"the model fails on what was returned: {message(error)}"
+            return Result(row | {"validity": 0.0, "note": note}, None)
+        wanted = reached(target, prediction)
+        valid = returned[wanted]
         row = row | {"validity": len(valid) / len(returned)}
         if not len(valid):
             return Result(row | {"note": _joined(missed(prediction), row["note"])}, None)
@@ -80,7 +85,7 @@ class Judge:
         changes = [cells(before, np.atleast_2d(v), self.features) for v in valid]
         best = int(np.argmin([size.sum() for size, _ in changes]))
         size, changed = changes[best]
-        nearest, place = valid[best], int(np.flatnonzero(reached)[best])
+        nearest, place = valid[best], int(np.flatnonzero(wanted)[best])
         edits = answers.edits if np.array_equal(nearest, rows[0][0]) else ()
         scores = {
             "status": "found",
@@ -120,7 +125,7 @@ class Judge:
         }
 
     def _reached(self, target: Target) -> Callable[[Array], Array]:
-        return lambda rows: target.reached(self.model.understood(rows))
+        return lambda rows: reached(target, self.model.understood(rows))
 
 
 def _joined(why: str, more: str) -> str:

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from typing import Any
 
 from ntdcfe_plugins.compare.calls import Flat
+from ntdcfe_plugins.compare.of_cfts import Asking
 
 
 def version_of(explainer: Any) -> str:
@@ -20,8 +21,8 @@ def version_of(explainer: Any) -> str:
     explainer : object
         An explainer or a function; of a :class:`Flat` the explainer within.
     """
-    while isinstance(explainer, Flat):
-        explainer = explainer.explainer
+    while isinstance(explainer, (Flat, Asking)):
+        explainer = explainer.explainer if isinstance(explainer, Flat) else explainer.of.function
     origin = explainer if inspect.isroutine(explainer) or inspect.isclass(explainer) else type(explainer)
     module = (getattr(origin, "__module__", None) or "").partition(".")[0]
     if module in ("", "__main__", "builtins") or module in sys.stdlib_module_names:

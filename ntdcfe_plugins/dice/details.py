@@ -15,7 +15,7 @@ from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.survival import Noise, Survived
 from ntdcfe.problem.words import sentences
-from ntdcfe_plugins._shared.asked import parted
+from ntdcfe_plugins._shared.asked import parted, reached
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.dice.search import TableSearch
@@ -88,8 +88,7 @@ def _survived(
     """How each row did under noise, None where the limits do not allow to ask."""
     survival = search.model.limits.survival
     known: list[list[Survived | None]] = [
-        [cf.survival if _is(cf.x, state) else None for state in some]
-        for cf, some in zip(answers, states, strict=True)
+        [cf.survival if _is(cf.x, state) else None for state in some] for cf, some in zip(answers, states, strict=True)
     ]
     if survival is None or not survival.disturbs:
         return known
@@ -106,7 +105,7 @@ def _survived(
         return known
     for i, (rows, prediction) in enumerate(zip(open_, predictions, strict=True)):
         if rows:
-            held = search.targets[i].reached(prediction).reshape(-1, DRAWS).sum(1)
+            held = reached(search.targets[i], prediction).reshape(-1, DRAWS).sum(1)
             for row, count in zip(rows, held.tolist(), strict=True):
                 second = agreed[i][row]
                 survived = Survived.of(int(count), DRAWS, survival.noise)
@@ -121,11 +120,9 @@ def _agreed(search: TableSearch, states: Sequence[NDArray[Any]]) -> list[list[bo
     if second is None or not any(sizes):
         return [[None] * size for size in sizes]
     frame = search.table.decode(np.concatenate(states))
-    predictor = Predictor(
-        lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression
-    )
+    predictor = Predictor(lambda at: second(frame.iloc[at[:, 0]]), "auto", model.labels, regression=model.regression)
     parts = parted(predictor(np.arange(len(frame))[:, None]), sizes)
-    return [[bool(held) for held in target.reached(part)] if len(part) else []
+    return [[bool(held) for held in reached(target, part)] if len(part) else []
             for target, part in zip(search.targets, parts, strict=True)]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -166,8 +166,7 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
     def predict_fn(self, input_instance: pd.DataFrame) -> NDArray[Any]:
         """Probabilities ``(n, C)`` of a classifier, values ``(n,)`` of a regressor; other outputs as they are."""
         with as_caller():
-            scores = np.asarray(self.model.get_output(input_instance))
-        return understood(scores, self._regression)
+            return understood(np.asarray(self.model.get_output(input_instance)), self._regression)
 
     predict_fn_for_sparsity = predict_fn
 
@@ -212,20 +211,16 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             infer = self.infer_target_cfs_class
             goals = goals_of(targets, desired_class, desired_range, stopping_threshold, present, infer)
             answers: Sequence[Counterfactual | None] = [None] * len(frame)
-            found = [frame[:0]] * len(frame)
-            details: Sequence[Details | None] = [None] * len(frame)
+            found, details = [frame[:0]] * len(frame), cast(Sequence["Details | None"], [None] * len(frame))
             if total_CFs > 0:
-                wanted = [goal.target for goal in goals]
-                more = rows_if_nothing_is_found(self.settings, limits, kwargs)
-                search = TableSearch(model, table, wanted, self.constraints, self.plausible, int(total_CFs), more)
-                options = {"progress": verbose, **kwargs}
-                answers, found, details = search.run(frame, present, options, self.data_interface.outcome_name)
-            seed = kwargs.get("random_seed")
-            found_by = FoundBy(0 if seed is None else seed, limits, self.constraints, self.plausible)
+                aims, more = [goal.target for goal in goals], rows_if_nothing_is_found(self.settings, limits, kwargs)
+                search = TableSearch(model, table, aims, self.constraints, self.plausible, int(total_CFs), more)
+                options, outcome = {"progress": verbose, **kwargs}, self.data_interface.outcome_name
+                answers, found, details = search.run(frame, present, options, outcome)
+            by = FoundBy(kwargs.get("random_seed") or 0, limits, self.constraints, self.plausible)
             examples = examples_of(
-                frame, present, goals, answers, found, details, table, self.data_interface, found_by,
-                desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param,
-                model_type=self.model.model_type,
+                frame, present, goals, answers, found, details, table, self.data_interface, by,
+                model_type=self.model.model_type, desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param
             )  # fmt: skip
             self._leave_behind(examples[-1], table.columns)
             return examples

@@ -16,6 +16,8 @@ from ntdcfe import SearchSettings
 # A table has few cells, so that it takes less than the usual budget (rules of thumb): so many rows a feature, or a
 # wanted counterfactual, but not fewer than the least number, in calls of 40 rows.
 ROWS_A_FEATURE, ROWS_A_COUNTERFACTUAL, FEWEST_ROWS, ROWS_A_CALL = 35, 40, 450, 40
+# The engine's share of rows and seconds; the rest is for taking changes back (rule of thumb).
+ENGINES_SHARE = 0.85
 # Where nothing is found with as many rows, so many times as many more (rule of thumb): still fewer than DiCE's own
 # random search asks (benchmarks/results/dice-diversity.md).
 TIMES_MORE = 2

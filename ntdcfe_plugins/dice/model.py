@@ -50,7 +50,8 @@ class Model(AskedModel):
         if prediction.probabilities is None:
             return prediction
         labels = self._labels_of(prediction.probabilities.shape[1])
-        return Prediction(labels[prediction.probabilities.argmax(1)], prediction.probabilities, labels)
+        outcomes = labels[prediction.probabilities.argmax(1)]
+        return Prediction(outcomes, prediction.probabilities, labels, prediction.unscored)
 
     @property
     def labels(self) -> NDArray[Any] | None:

@@ -53,9 +53,7 @@ def rows_of(queries: Any, data: Any) -> pd.DataFrame:
     return frame.astype({name: float for name in frame if frame[name].dtype.kind in "iu" and decimals.get(name, 0)})
 
 
-def check_arguments(
-    total_CFs: Any, permitted_range: Any, features_to_vary: Any
-) -> str | list[str]:
+def check_arguments(total_CFs: Any, permitted_range: Any, features_to_vary: Any) -> str | list[str]:
     """Raise on arguments of types that DiCE's own checks do not expect; returns the features to vary."""
     if not isinstance(total_CFs, Integral):
         raise UserConfigValidationException(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,22 +19,19 @@ from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
 from ntdcfe_plugins._shared.arguments import with_second_model
-from ntdcfe_plugins._shared.asked import from_first_look, parted
-from ntdcfe_plugins._shared.budget import LEAST_SECONDS, with_costs
+from ntdcfe_plugins._shared.asked import from_first_look, parted, reached
+from ntdcfe_plugins._shared.budget import LEAST_SECONDS
 from ntdcfe_plugins.dice.details import Details, details_of
 from ntdcfe_plugins.dice.left import Left
-from ntdcfe_plugins.dice.limits import ROWS_A_CALL, SEARCH_OPTIONS
+from ntdcfe_plugins.dice.limits import ENGINES_SHARE, SEARCH_OPTIONS
 from ntdcfe_plugins.dice.model import Model
+from ntdcfe_plugins.dice.second import or_second
 from ntdcfe_plugins.dice.table import Table
 
 # How many counterfactuals the engine is asked for, for each wanted one (rule of thumb).
 SPARE = 2
-# The engine's share of rows and seconds; the rest is for taking changes back (rule of thumb).
-ENGINES_SHARE = 0.85
 # The share of its seconds that the engine's last check may take (rule of thumb).
 SHARE_FOR_CHECK = 0.25
-# How a search ends that asked all it may: what nobody stopped, and where the model did not fail.
-RAN_OUT = ("not_found", "budget_exhausted")
 # Rows that are tried around a query that already reaches the target.
 NEIGHBOURS = 500
 
@@ -101,7 +97,7 @@ class TableSearch:
         else:
             answers = from_first_look(engine, starts, self.targets, present)
         self.left.engines_rows[:] = [cf.rows for cf in answers]
-        answers = self._or_second(engine, starts, answers, passed_on)
+        answers = or_second(self, engine, starts, answers, passed_on)
         self.targets = [target.given(present[i : i + 1]) for i, target in enumerate(self.targets)]
 
         moved = (starts != queries).reshape(len(queries), -1).any(1)
@@ -135,30 +131,10 @@ class TableSearch:
         counted = [replace(self.model.counted(i, cf), wanted=self.total) for i, cf in enumerate(answers)]
         return counted, found, details
 
-    def _or_second(
-        self, engine: Engine, starts: NDArray[Any], answers: list[Counterfactual], options: Mapping[str, Any]
-    ) -> list[Counterfactual]:
-        """The answers; in place of those that found nothing, the answers of a second search with more rows."""
-        missed = [i for i, cf in enumerate(answers) if not cf.found and cf.status in RAN_OUT]
-        rows = min(self.rows_of_second, self.left.in_time())
-        if not missed or rows < ROWS_A_CALL:
-            return answers
-        limits = replace(self._limits_of_search(fixed=False), max_rows=int(ENGINES_SHARE * rows))
-        second = copy.copy(engine)
-        second.settings, second.seed = replace(limits, survival=engine.settings.survival), engine.seed + 1
-        found = second.explain_batch(starts[missed], [self.targets[i] for i in missed], **options)
-        self.left.more_rows[missed] = rows
-        answers = list(answers)
-        for i, cf in zip(missed, found, strict=True):
-            first = answers[i]
-            answers[i] = with_costs(cf, first.rows, first.calls, first.failures, first.seconds)
-            self.left.engines_rows[i] = answers[i].rows
-        return answers
-
     def _engine(self, classes: NDArray[Any] | None, options: Mapping[str, Any]) -> Engine:
         """The engine, with its share of the limits."""
         table, plausible, seed = self.table, self.plausible, options.get("random_seed")
-        limits = self._limits_of_search(fixed=options.get("checkpoint") is not None)
+        limits = self.limits_of_search(fixed=options.get("checkpoint") is not None)
         return Engine(
             lambda states: self.model.predict(table.decode(states)),
             table.features,
@@ -170,7 +146,7 @@ class TableSearch:
             classes=classes,
         )
 
-    def _limits_of_search(self, fixed: bool) -> SearchSettings:
+    def limits_of_search(self, fixed: bool) -> SearchSettings:
         """The engine's share of the limits; `fixed` if nothing but the seconds may depend on the clock."""
         total, spent = self.total, self.model.seconds
         # One row for the look at the query, and one for each row that is handed out.
@@ -238,7 +214,7 @@ class TableSearch:
             rows, kept = self.table.decode(chosen[i]), np.zeros(len(chosen[i]), bool)
             if len(rows):
                 rows = rows.assign(**{outcome_name: prediction.outcomes})
-                kept = self.targets[i].reached(prediction) & ~rows[self.table.columns].duplicated().to_numpy()
+                kept = reached(self.targets[i], prediction) & ~rows[self.table.columns].duplicated().to_numpy()
             found.append(rows[kept].reset_index(drop=True))
             states.append(chosen[i][kept])
         return found, states
@@ -247,11 +223,11 @@ class TableSearch:
         """Which states of each query ``(m, K, F)`` reach the target, and are plausible."""
         valid = []
         for i, prediction in enumerate(self.predictions(pools)):
-            reached = np.zeros(len(pools[i]), bool)
+            wanted = np.zeros(len(pools[i]), bool)
             if len(pools[i]):
-                reached[:] = self.targets[i].reached(prediction)
-                reached[reached] = _plausible(problems[i], pools[i][reached])
-            valid.append(reached)
+                wanted[:] = reached(self.targets[i], prediction)
+                wanted[wanted] = _plausible(problems[i], pools[i][wanted])
+            valid.append(wanted)
         return valid
 
     def predictions(self, pools: list[NDArray[Any]]) -> list[Prediction]:

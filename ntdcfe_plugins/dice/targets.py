@@ -48,7 +48,8 @@ def goals_of(
         return [Goal(target, str(target)) for target in targets]
     if present.probabilities is None or present.classes is None:
         assert desired_range is not None
-        return [Goal(Target.interval(*desired_range), desired_class)] * len(present)
+        name = None if desired_class is None else _name(desired_class)  # it has no effect, and is still in the JSON
+        return [Goal(Target.interval(*desired_range), name)] * len(present)
     labels = present.classes
     wanted = _class_index(desired_class, labels, infer)
     goals = []

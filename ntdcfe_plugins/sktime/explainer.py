@@ -169,6 +169,12 @@ class CounterfactualExplainer:
             targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
             details, predicted, valid, note = self._searched(run, present, targets, look)
         details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
+        if all(cf.status in ("not_found", "budget_exhausted") and not cf.contradicted for cf in details):
+            hint = (
+                "nothing was found for any series: see whether the model tells series apart at all, by its predict of "
+                "those that it was fitted to; a constant model has no counterfactuals, and has to be trained better"
+            )
+            note = "; ".join(filter(None, [note, hint]))
         table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
         return CounterfactualResult(as_given(_filled(panel, details)), table, details, note)
 

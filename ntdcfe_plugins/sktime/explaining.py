@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sktime.registry import ESTIMATOR_TAG_LIST
+
 from ntdcfe import InvalidInputError
 from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
 from ntdcfe_plugins.sktime.result import CounterfactualResult
@@ -13,13 +15,22 @@ PANELS = ["pd-multiindex", "numpy3D", "nested_univ", "df-list"]
 OPTIONS = ("features", "constraints", "plausible", "settings", "random_state", "backend", "backend_params")
 # Set by scikit-learn from 1.9 before `fit`, and deleted by it afterwards.
 CALLBACKS = "_parent_callback_ctx"
-TAGS = {
-    "authors": "ntdcfe-plugins developers",
-    "maintainers": "ntdcfe-plugins developers",
-    "X_inner_mtype": PANELS,
-    "capability:random_state": True,
-    "property:randomness": "derandomized",
-}
+
+
+def known(tags: dict[str, Any]) -> dict[str, Any]:
+    """Those of the tags that the installed sktime knows: its checks refuse others."""
+    return {name: value for name, value in tags.items() if name in ESTIMATOR_TAG_LIST}
+
+
+TAGS = known(
+    {
+        "authors": "ntdcfe-plugins developers",
+        "maintainers": "ntdcfe-plugins developers",
+        "X_inner_mtype": PANELS,
+        "capability:random_state": True,
+        "property:randomness": "derandomized",
+    }
+)
 
 
 class Explaining:
@@ -55,7 +66,8 @@ class Explaining:
 
     def __post_init__(self) -> None:
         inner = getattr(self, self._inner)
-        self.clone_tags(inner, [f"capability:{tag}" for tag in self._inner_tags])  # type: ignore[attr-defined]
+        tags = known({f"capability:{tag}": None for tag in self._inner_tags})
+        self.clone_tags(inner, list(tags))  # type: ignore[attr-defined]
         if inner.get_tag("property:randomness", raise_error=False) == "stochastic":
             self.set_tags(**{"property:randomness": "stochastic"})  # type: ignore[attr-defined]
 

@@ -23,6 +23,7 @@ from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins._shared.numpy_errors import silent
+from ntdcfe_plugins.sktime.asking import OfNumpy3D
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.forecast_result import ForecastResult
@@ -30,7 +31,7 @@ from ntdcfe_plugins.sktime.forecasting import Asked, aim_of, settled
 from ntdcfe_plugins.sktime.pace import Pace, as_begun, in_few_batches, in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import FrameList
 from ntdcfe_plugins.sktime.result import table_of
-from ntdcfe_plugins.sktime.run import OfNumpy3D, seed_of
+from ntdcfe_plugins.sktime.run import seed_of
 from ntdcfe_plugins.sktime.steps import in_steps, names_of, step_mask
 
 Past = Literal["auto", "update", "refit"]

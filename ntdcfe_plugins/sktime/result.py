@@ -37,7 +37,8 @@ class CounterfactualResult:
     details : list of ntdcfe.Counterfactual
         The engine's answers, with series as arrays (time, channel).
     note : str
-        What has to be said of the whole search: that a slow estimator was asked fewer rows; empty if nothing.
+        What has to be said of the whole search: that a slow estimator was asked fewer rows, or that it may be
+        constant; empty if nothing.
     """
 
     counterfactuals: Any

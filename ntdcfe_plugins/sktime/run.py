@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins._shared.numpy_errors import as_caller
+from ntdcfe_plugins.sktime.asking import Format, OfNumpy3D, Query, same
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.pace import TRIAL_ROWS, TRIAL_SHARE, Pace, as_begun
 from ntdcfe_plugins.sktime.panels import Panel
@@ -32,57 +33,10 @@ from ntdcfe_plugins.sktime.values import as_numpy3D
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
 
-# Two ways of asking give the same prediction if they differ by no more (rounding of double precision, and some room).
-SAME = 1e-6
-
 
 @dataclass(frozen=True)
-class Format:
-    """A way to ask the model: with rows as "numpy3D", or in the "own" container of an instance; by which method."""
-
-    rows: str
-    method: str
-
-
-@dataclass(frozen=True)
-class Query:
-    """The model as the engine asks it; it can be sent to another process.
-
-    Parameters
-    ----------
-    ask : callable
-        A method of the estimator.
-    held : callable
-        From rows ``(n, K, D)`` to rows that the types of the container can hold.
-    shape : callable
-        From such rows to a container.
-    """
-
-    ask: Callable[[Any], Any]
-    held: Callable[[NDArray[Any]], NDArray[Any]]
-    shape: Callable[[NDArray[Any]], Any]
-
-    def __call__(self, rows: NDArray[Any]) -> Any:
-        """The estimator's answer to rows ``(n, K, D)``."""
-        container = self.shape(self.held(rows))
-        with as_caller():
-            return self.ask(container)
-
-
-@dataclass(frozen=True)
-class OfNumpy3D:
-    """A function of the user's that takes numpy3D, an in-distribution test or a second model, for rows."""
-
-    function: Callable[[NDArray[Any]], Any]
-
-    def __call__(self, rows: NDArray[Any]) -> Any:
-        """What it says of rows ``(n, K, D)``."""
-        return self.function(as_numpy3D(rows))
-
-
-@dataclass(frozen=True)
-class Run:
-    """One call of explain: it decides which instances are explained together, and how the model is asked about them.
+class Call:
+    """One call of explain: what is asked for, which instances share calls, and the engine that explains them.
 
     Parameters
     ----------
@@ -117,25 +71,6 @@ class Run:
     seconds: float | None = None
     began: float = field(default_factory=time.time)  # other machines of a cluster have this clock, too
 
-    def cheapest_formats(self, present: Prediction) -> dict[int, Format]:
-        """For every instance the cheapest way to ask that gives the prediction of the user's own container."""
-        model, panel = self.explainer.model, self.panel
-        formats = dict.fromkeys(range(len(panel)), Format("own", model.method))
-        if panel.alike:
-            return formats
-        expected = present.outcomes if present.probabilities is None else present.probabilities
-        for group in self._by_length(range(len(panel))):
-            rows = np.stack([panel.series[i] for i in group])
-            try:
-                container = as_numpy3D(panel.held(rows))
-                with as_caller():
-                    answer = getattr(model.estimator, model.method)(container)
-            except Exception:  # of any kind, since the model may not take such a container
-                continue
-            if _same(np.asarray(answer), expected[group]):
-                formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
-        return formats
-
     @property
     def n_before(self) -> int:
         """Rows of each instance that are asked before the search: the first look, and whether a cheaper way agrees."""
@@ -156,6 +91,96 @@ class Run:
     def may_search(self) -> bool:
         """Whether any row is left for a search."""
         return self.settings.max_rows is None or self.settings.max_rows > self.n_around
+
+    @property
+    def limits(self) -> SearchSettings:
+        """Of the search, where the model is fast."""
+        return for_the_search(self.settings, self.n_around + self.n_trial)
+
+    @property
+    def _seconds_left(self) -> float | None:
+        return for_the_search(self.settings, seconds=time.time() - self.began).max_seconds
+
+    def _file(self, group: Sequence[int], n_groups: int) -> str | os.PathLike[str] | None:
+        """The checkpoint of a group."""
+        if self.checkpoint is None or n_groups == 1:
+            return self.checkpoint
+        path = Path(self.checkpoint)
+        return path.with_name(f"{path.stem}-{group[0]}{path.suffix}")
+
+    def _groups(self, which: Sequence[int], formats: Mapping[int, Format]) -> list[list[int]]:
+        """Those instances in groups that share calls."""
+        shared = [i for i in which if self.panel.alike or formats[i].rows != "own"]
+        return [*self._by_length(shared), *([i] for i in which if i not in set(shared))]
+
+    def check_steps(self) -> None:
+        """Refuse steps that an instance does not have, before the model is asked anything."""
+        for i in range(len(self.panel)):
+            self._steps(i)
+
+    def _steps(self, i: int) -> NDArray[np.bool_] | None:
+        """Which steps of instance `i` may change ``(K,)``; None if the features alone say so."""
+        if self.actionable_steps is None:
+            return None
+        times = self.panel.times(i)
+        mask = step_mask(self.actionable_steps, times) & self.features.step_mask(len(times))
+        if not mask.any():
+            raise InvalidInputError(
+                f"actionable_steps leaves no step of instance {self.panel.index[i]!r} to change: it has {times[0]} to "
+                f"{times[-1]}, got {self.actionable_steps!r}."
+            )
+        return mask
+
+    def _by_length(self, which: Sequence[int]) -> list[list[int]]:
+        """Those instances in groups of one length, the same steps of which may change."""
+        groups: dict[tuple[int, bytes], list[int]] = {}
+        for i in which:
+            steps = self._steps(i)
+            groups.setdefault((len(self.panel.series[i]), b"" if steps is None else steps.tobytes()), []).append(i)
+        return list(groups.values())
+
+    def _engine(self, group: Sequence[int], way: Format) -> NTDCFE:
+        """The engine for instances that are asked about in the same way."""
+        explainer, model, panel = self.explainer, self.explainer.model, self.panel
+        steps = self._steps(group[0])
+        features = self.features if steps is None else replace(self.features, actionable_steps=steps)
+        shape = functools.partial(panel.variations, group[0]) if way.rows == "own" else as_numpy3D
+        labels_only = way.method == "predict"
+        return NTDCFE(
+            Query(getattr(model.estimator, way.method), panel.held, shape),
+            features,
+            explainer.constraints,
+            None if explainer.plausible is None else OfNumpy3D(explainer.plausible),
+            with_second_model(self.settings, OfNumpy3D),
+            self.seed,
+            output="values" if model.regression else "labels" if labels_only else "probabilities",
+            classes=model.classes,
+            missing="fixed",
+        )
+
+
+@dataclass(frozen=True)
+class Run(Call):
+    """The searches of one call of explain, here or on workers; see :class:`Call` for its parameters."""
+
+    def cheapest_formats(self, present: Prediction) -> dict[int, Format]:
+        """For every instance the cheapest way to ask that gives the prediction of the user's own container."""
+        model, panel = self.explainer.model, self.panel
+        formats = dict.fromkeys(range(len(panel)), Format("own", model.method))
+        if panel.alike:
+            return formats
+        expected = present.outcomes if present.probabilities is None else present.probabilities
+        for group in self._by_length(range(len(panel))):
+            rows = np.stack([panel.series[i] for i in group])
+            try:
+                container = as_numpy3D(panel.held(rows))
+                with as_caller():
+                    answer = getattr(model.estimator, model.method)(container)
+            except Exception:  # of any kind, since the model may not take such a container
+                continue
+            if same(np.asarray(answer), expected[group]):
+                formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
+        return formats
 
     def search(self, present: Prediction, look: float) -> tuple[list[Counterfactual], SearchSettings]:
         """The counterfactuals of all instances, with the costs of what is asked around the search; and its limits.
@@ -184,11 +209,6 @@ class Run:
         found = replace(self, settings=limits).explain(everyone, formats)
         costs = [(self.n_around + trial, self.n_around + (trial > 0))] + [(self.n_around,) * 2] * (len(found) - 1)
         return [with_costs(cf, *cost) for cf, cost in zip(found, costs, strict=True)], limits
-
-    @property
-    def limits(self) -> SearchSettings:
-        """Of the search, where the model is fast."""
-        return for_the_search(self.settings, self.n_around + self.n_trial)
 
     def _pace(self, look: float, way: Format) -> tuple[Pace, int]:
         """What the model takes for an answer, and the rows of the first instance that were asked to know it."""
@@ -264,67 +284,6 @@ class Run:
         done = parallelize(_explain_one, tasks, meta, backend=explainer.backend, backend_params=params)
         return {group[0]: cf for group, cf in zip(groups, done, strict=True)}
 
-    @property
-    def _seconds_left(self) -> float | None:
-        return for_the_search(self.settings, seconds=time.time() - self.began).max_seconds
-
-    def _file(self, group: Sequence[int], n_groups: int) -> str | os.PathLike[str] | None:
-        """The checkpoint of a group."""
-        if self.checkpoint is None or n_groups == 1:
-            return self.checkpoint
-        path = Path(self.checkpoint)
-        return path.with_name(f"{path.stem}-{group[0]}{path.suffix}")
-
-    def _groups(self, which: Sequence[int], formats: Mapping[int, Format]) -> list[list[int]]:
-        """Those instances in groups that share calls."""
-        shared = [i for i in which if self.panel.alike or formats[i].rows != "own"]
-        return [*self._by_length(shared), *([i] for i in which if i not in set(shared))]
-
-    def check_steps(self) -> None:
-        """Refuse steps that an instance does not have, before the model is asked anything."""
-        for i in range(len(self.panel)):
-            self._steps(i)
-
-    def _steps(self, i: int) -> NDArray[np.bool_] | None:
-        """Which steps of instance `i` may change ``(K,)``; None if the features alone say so."""
-        if self.actionable_steps is None:
-            return None
-        times = self.panel.times(i)
-        mask = step_mask(self.actionable_steps, times) & self.features.step_mask(len(times))
-        if not mask.any():
-            raise InvalidInputError(
-                f"actionable_steps leaves no step of instance {self.panel.index[i]!r} to change: it has {times[0]} to "
-                f"{times[-1]}, got {self.actionable_steps!r}."
-            )
-        return mask
-
-    def _by_length(self, which: Sequence[int]) -> list[list[int]]:
-        """Those instances in groups of one length, the same steps of which may change."""
-        groups: dict[tuple[int, bytes], list[int]] = {}
-        for i in which:
-            steps = self._steps(i)
-            groups.setdefault((len(self.panel.series[i]), b"" if steps is None else steps.tobytes()), []).append(i)
-        return list(groups.values())
-
-    def _engine(self, group: Sequence[int], way: Format) -> NTDCFE:
-        """The engine for instances that are asked about in the same way."""
-        explainer, model, panel = self.explainer, self.explainer.model, self.panel
-        steps = self._steps(group[0])
-        features = self.features if steps is None else replace(self.features, actionable_steps=steps)
-        shape = functools.partial(panel.variations, group[0]) if way.rows == "own" else as_numpy3D
-        labels_only = way.method == "predict"
-        return NTDCFE(
-            Query(getattr(model.estimator, way.method), panel.held, shape),
-            features,
-            explainer.constraints,
-            None if explainer.plausible is None else OfNumpy3D(explainer.plausible),
-            with_second_model(self.settings, OfNumpy3D),
-            self.seed,
-            output="values" if model.regression else "labels" if labels_only else "probabilities",
-            classes=model.classes,
-            missing="fixed",
-        )
-
 
 def _explain_one(
     task: tuple[NTDCFE, NDArray[Any], Target, str | os.PathLike[str] | None], meta: dict[str, Any]
@@ -334,13 +293,6 @@ def _explain_one(
     left = for_the_search(engine.settings, seconds=time.time() - meta["began"])
     (cf,) = engine.explain_batch(series[None], [target], max_seconds=left.max_seconds, checkpoint=checkpoint)
     return cf
-
-
-def _same(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
-    """Whether two answers of a model agree, but for rounding."""
-    if expected.dtype.kind == "f":
-        return answer.shape == expected.shape and np.allclose(answer, expected, rtol=SAME, atol=SAME)
-    return np.array_equal(answer, expected)
 
 
 def seed_of(random_state: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from sktime.transformations.base import BaseTransformer
 
 from ntdcfe import SearchSettings
-from ntdcfe_plugins.sktime.explaining import TAGS, Explaining
+from ntdcfe_plugins.sktime.explaining import TAGS, Explaining, known
 
 
 class CounterfactualTransformer(Explaining, BaseTransformer):  # type: ignore[misc]
@@ -48,18 +48,20 @@ class CounterfactualTransformer(Explaining, BaseTransformer):  # type: ignore[mi
     True
     """
 
-    _tags = {  # noqa: RUF012
-        **TAGS,
-        "y_inner_mtype": "numpy1D",
-        "requires_y": True,
-        "fit_is_empty": False,
-        "scitype:transform-input": "Series",
-        "scitype:transform-output": "Series",
-        "scitype:transform-labels": "Primitives",
-        "scitype:instancewise": False,
-        "transform-returns-same-time-index": True,
-        "capability:categorical_in_X": False,
-    }
+    _tags = known(
+        {
+            **TAGS,
+            "y_inner_mtype": "numpy1D",
+            "requires_y": True,
+            "fit_is_empty": False,
+            "scitype:transform-input": "Series",
+            "scitype:transform-output": "Series",
+            "scitype:transform-labels": "Primitives",
+            "scitype:instancewise": False,
+            "transform-returns-same-time-index": True,
+            "capability:categorical_in_X": False,
+        }
+    )
     _inner = "estimator"
     _inner_tags = ("missing_values", "unequal_length")
 

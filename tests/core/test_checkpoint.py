@@ -25,6 +25,7 @@ from ntdcfe import (
     SearchSettings,
     Target,
 )
+from ntdcfe.run.checkpoint import begun_with
 from ntdcfe.search.refine.race import RefineTuning
 from ntdcfe.settings import Tuning
 
@@ -118,6 +119,14 @@ def test_a_rerun_skips_what_is_done(path, undisturbed):
     n = len(calls)
     assert same(explainer.explain_batch(X, 1, checkpoint=str(path)), undisturbed)
     assert len(calls) == n
+
+
+def test_a_file_says_what_it_was_begun_with(path, tmp_path):
+    NTDCFE(rule, settings=SMALL).explain_batch(X[:1], 1, checkpoint=path)
+    assert (begun_with(path)["max_rows"], begun_with(path)["batch_rows"]) == (400, 33)
+    assert begun_with(tmp_path / "none") == {}
+    (tmp_path / "torn").write_text('{"checkpoint": "ntdcfe", "ru')
+    assert begun_with(tmp_path / "torn") == {}
 
 
 def test_a_file_of_another_version_or_of_other_numbers_is_refused(path, monkeypatch):

@@ -1,10 +1,21 @@
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, Category, Continuous, Counterfactual, Discrete, Features, InvalidInputError, OneHot, Target
+from ntdcfe import (
+    NTDCFE,
+    Category,
+    Continuous,
+    Counterfactual,
+    Discrete,
+    Features,
+    InvalidInputError,
+    OneHot,
+    SearchSettings,
+    Target,
+)
 from ntdcfe.testing import Failing, ends_high, logistic, series, total
 
 
@@ -75,6 +86,29 @@ def test_reservations_are_told_once_in_one_place():
     assert reservation.startswith("the model failed before this could be asked again")
     assert reservation in str(cf)
     assert explained().reservations() == []
+
+
+def test_a_search_that_the_time_ended_says_so():
+    done = explained()
+    assert done.complete
+    late = replace(done, complete=False)
+    (reservation,) = late.reservations()
+    assert reservation.startswith("the time gave out before the search had ended")
+    assert reservation in str(late)
+
+
+def test_a_model_that_answers_by_a_row_s_company_is_met_with_the_remedy():
+    def by_company(X):  # the answer depends on where in the batch a row stands
+        return ((X[:, -1, 0] > 0) ^ (np.arange(len(X)) % 2 == 1)).astype(int)
+
+    x = series(20, 2, mean=-1.5)
+    together = NTDCFE(by_company).explain(x, 1, max_rows=300)
+    assert together.contradicted
+    assert not together.found
+    assert "SearchSettings(max_batch_size=1) asks row by row" in str(together)
+    alone = NTDCFE(by_company, settings=SearchSettings(max_batch_size=1)).explain(x, 1, max_rows=300)
+    assert alone.found
+    assert not alone.contradicted
 
 
 def test_a_result_with_fewer_counterfactuals_than_asked_for_says_so():

@@ -53,7 +53,7 @@ def found_something():
 
 def test_wound_up_it_still_asks_the_answer_again():
     instance = found_something()
-    instance.wind_up("interrupted")
+    instance.end_search("interrupted")
     assert instance.phase == "check"
     tell(instance, above)
     assert instance.pending.alone
@@ -63,8 +63,8 @@ def test_wound_up_it_still_asks_the_answer_again():
 
 def test_given_up_it_hands_out_what_it_has_unconfirmed():
     instance = found_something()
-    instance.wind_up("budget_exhausted")
-    instance.give_up()
+    instance.end_search("budget_exhausted")
+    instance.end_check()
     assert (instance.found, instance.confirmed) == (True, False)
 
 

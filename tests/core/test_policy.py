@@ -4,7 +4,7 @@ from torch.distributions import Categorical, Normal
 
 from ntdcfe import Continuous, Discrete, Features, OneHot
 from ntdcfe.problem.space import Space
-from ntdcfe.search.policy import PaperPolicy
+from ntdcfe.search.policy import CompactPolicy, PaperPolicy
 
 FEATURES = Features(
     [Continuous(), Discrete([5, 7, 9]), Continuous(role="immutable"), OneHot(2), Continuous()],
@@ -79,3 +79,12 @@ def test_sizes_of_the_paper():
         (48, 1000),
         (1000, 100),
     ]
+
+
+def test_units_near_the_least_number_give_finite_inputs():
+    features = Features.continuous(2, bounds=(5e-324, 1e-320))
+    space = Space(np.full((3, 2), 1e-321), features, units=np.full(2, 1e-321))
+    policy = CompactPolicy(space, (4,), torch.Generator())
+    with np.errstate(all="ignore"):
+        inputs = policy.inputs(np.array([[[1.0, -1.0]] * 3]))
+    assert inputs.tolist() == [[1e6, -1e6]]

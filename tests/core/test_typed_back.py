@@ -5,6 +5,9 @@ import pytest
 from answers_to_type import KINDS, answers_of, texts_of
 from sentences import NotUnderstoodError, Sentences
 
+from ntdcfe import NTDCFE, Features
+from ntdcfe.testing import series
+
 QUICK = 1500  # rows
 SERIES = np.array([[0.0, 5, 1], [1, 5, 0], [2, 5, 2], [3, 5, 0]])
 READER = Sentences(["a", "b", "plan"], {"plan": {"none": 0, "basic": 1, "gold, old": 2}})
@@ -20,6 +23,8 @@ READER = Sentences(["a", "b", "plan"], {"plan": {"none": 0, "basic": 1, "gold, o
         ("hold 'a' at -1e-07 at step 3", 0, [0, 1, 2, -1e-7]),
         ("reduce the swing of 'a' by 50% from step 1 to 3", 0, [0, 1.5, 2, 2.5]),
         ("let 'a' fall by 4 throughout", 0, [-1, -1, -1, -1]),
+        ("let 'a' rise by up to 4 and come back throughout", 0, [2, 5, 6, 5]),
+        ("raise 'a' by 2 throughout, not above 4, but not at step 0 and from step 2 to 3", 0, [0, 3, 2, 3]),
         ("raise 'a' by 5 throughout, not above 6.5", 0, [5, 6, 6.5, 6.5]),
         ("lower 'a' by 5 throughout, not above 9, not below -3 (not further)", 0, [-3, -3, -3, -2]),
         ("raise 'a' to 4, 4.5 from step 1 to 2; lower 'a' from 3 to -2 at step 3", 0, [0, 4, 4.5, -2]),
@@ -31,6 +36,23 @@ READER = Sentences(["a", "b", "plan"], {"plan": {"none": 0, "basic": 1, "gold, o
 )
 def test_the_parser_does_what_is_said(sentence, feature, after):
     np.testing.assert_allclose(READER.typed(SERIES, [sentence])[:, feature], after)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frozen_steps_within_the_window_of_an_edit_are_named(seed):
+    x, names = series(40, 3, mean=-0.5), ["a", "b", "c"]
+    may_change = np.ones(40, bool)
+    may_change[[*range(10, 20), 30]] = False
+
+    def rule(rows):
+        return (rows[..., 0].mean(1) > 0.4).astype(int)
+
+    features = Features.continuous(3, names=names, actionable_steps=may_change)
+    cf = NTDCFE(rule, features, seed=seed).explain(x, 1, max_rows=3000)
+    assert any(", but not from step 10 to 19" in edit.text for edit in cf.edits)
+    typed = Sentences(names).printed(x, str(cf))
+    assert rule(typed[None]) == 1
+    assert (typed[~may_change] == x[~may_change]).all()
 
 
 @pytest.mark.parametrize(

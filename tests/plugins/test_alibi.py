@@ -855,7 +855,7 @@ def test_labels_are_translated_to_the_type_of_the_predictor_s_own():
     assert NTDCFE(words, 1, **options).explain(X).cf["class"].tolist() == [["1"]]
     assert NTDCFE(lambda X: two_columns(numbers(X)), "1", **options).explain(X).cf["class"].tolist() == [[1]]
     recorder = Recorder(numbers)
-    with pytest.raises(ValueError, match=r"target 'yes' is no label of the predictor, which gives numbers: \[0\]"):
+    with pytest.raises(ValueError, match=r"target 'yes' is no label of the predictor, which gives 0"):
         NTDCFE(recorder, "yes", **options).explain(X)
     assert len(recorder.seen) == 1
 
@@ -873,6 +873,10 @@ def test_names_of_the_engine_that_alibi_spells_differently(iris):
             NTDCFE(model.predict_proba, **{wrong: 2})
     with pytest.raises(TypeError, match="conditions are given to the explainer"):
         explainer.explain(X[:1], C=[{}])
+    with pytest.raises(TypeError, match="num_samples above 1"):
+        explainer.explain(X[:1], diversity=True)
+    for nothing in ([], None):  # as alibi's own tests call CounterfactualRL
+        assert explainer.explain(X[:1], Y_t=np.array([1]), C=nothing).success == [True]
 
 
 def test_whole_numbers_stay_whole_unless_it_is_said_otherwise():
@@ -918,6 +922,8 @@ def test_categories_move_as_their_order_and_their_moves_allow(ohe):
     seen = codes(recorder.seen)
     assert (seen[:, 0] >= 1).all()
     assert (seen[:, 1] < 2).all()
+    for entry in explanation.all[0]:
+        assert entry["edits"][0]["text"] == "raise 'education' from bachelor to master"
     assert explanation.edits[0][0]["text"] == "raise 'education' from bachelor to master"
     with pytest.raises(ntdcfe.InvalidInputError, match="moves"):
         NTDCFE(recorder, feature_names=["age"], moves={"age": {"young": ["old"]}})
@@ -977,8 +983,34 @@ def test_a_picture_and_a_letter_in_one_line(tmp_path):
     explanation.report(tmp_path / "other.html", i=1)
     for copied in (pickle.loads(pickle.dumps(explanation)), explanation):  # the rule's function is not pickled
         copied.plot(-2)
-        with pytest.raises(ntdcfe.InvalidInputError, match="one of the 2 instances"):
+        with pytest.raises(ntdcfe.InvalidInputError, match="one of 2 instances"):
             copied.plot(2)
     pyplot.close("all")
     with pytest.raises(ntdcfe.InvalidInputError, match="read from JSON"):
         type(explanation).from_json(explanation.to_json()).plot()
+
+
+def test_each_of_several_counterfactuals_has_its_edits_its_picture_and_its_letter(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    predictor = lambda X: two_columns((X[:, :3].max(1) > 1).astype(float))  # noqa: E731
+    explainer = NTDCFE(predictor, feature_names=["a", "b", "c", "d"], max_rows=2000)
+    explanation = explainer.explain(np.zeros((2, 4)), num_samples=3)
+    for i, several in enumerate(explanation.all):
+        assert len(several) == len(explanation.counterfactuals[i]) >= 3
+        for sample, entry in enumerate(several):
+            cf = explanation.counterfactuals[i][sample]
+            np.testing.assert_array_equal(cf.x, entry["X"][0])
+            assert [edit["text"] for edit in entry["edits"]] == cf.sentences() != []
+            pyplot.close(explanation.plot(i, sample))
+    letter = explanation.report(tmp_path / "letter.html", 1, sample=2)
+    told = json.loads(letter.with_suffix(".json").read_text())["decision"]["sentences"]
+    assert told == [edit["text"] for edit in explanation.all[1][2]["edits"]]
+    with pytest.raises(ntdcfe.InvalidInputError, match="sample must be one of"):
+        explanation.plot(0, 9)
+
+
+def test_a_target_that_cannot_be_one_of_the_labels_seen_is_refused():
+    """Labels may be objects of any type, which no text can be made into."""
+    labels = NTDCFE(lambda X: np.array([object()] * len(X)), target_class=0, output="labels", max_rows=20)
+    with pytest.raises(ntdcfe.InvalidInputError, match="no label of the predictor, which gives <object"):
+        labels.explain(np.zeros((1, 2)), Y_t="x")

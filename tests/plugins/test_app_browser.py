@@ -180,6 +180,19 @@ def test_windows_bounds_directions_and_features_are_typed_and_the_answer_obeys(p
     page.until(lambda: "none beside those of the explainer" in page.text("rules"))
 
 
+def test_a_bound_is_moved_on_its_slider_and_the_answer_obeys(page, folder):
+    from selenium.webdriver.common.keys import Keys
+
+    page.focus("limits", ".noUi-handle-upper")
+    page.keys(*[Keys.ARROW_LEFT] * 3)
+    page.until(lambda: page.value("high") and f"load: at most {page.value('high')}" in page.text("rules"))
+    high = float(page.value("high"))
+    assert high < page.value("limits", "end")
+    asked(page)
+    before, after = states(letter(page, folder))
+    assert after[:, 0][before[:, 0] != after[:, 0]].max() <= high + 1e-5  # the box shows six digits
+
+
 def test_values_are_typed_and_dragged_and_the_label_follows(page):
     page.until(lambda: "says flat" in page.text("trial"))
     page.type("step", "19")
@@ -351,6 +364,7 @@ def test_on_a_phone_nothing_scrolls_sideways(browser, model, tmp_path):
             browser.until(lambda: "simplest" in browser.text("bookmarks"))
             browser.choose("marks", browser.choices("marks")[1])
             browser.until(lambda: "The answer" in browser.text("bookmarks"))
+            assert browser.wide() <= width
             letter(browser, tmp_path)
             assert browser.wide() <= width
             model.failure = LONG
@@ -379,6 +393,7 @@ def test_a_row_of_a_table_has_its_values_side_by_side(browser, tmp_path):
         assert "age" in browser.text("row")
         assert browser.find("windows", "input") is None or not browser.value("windows", "visible")
         browser.choose("feature", "income")
+        assert (browser.value("limits", "start"), browser.value("limits", "end")) == (0, 90)
         browser.type("value", "89")
         browser.until(lambda: "says granted" in browser.text("trial"))
         assert browser.errors() == []

@@ -807,3 +807,15 @@ def test_names_with_dollars_are_no_formulas(tmp_path):
     comparison = compare(methods, np.zeros((2, 6, 2)), model, 1, features=features, progress=False)
     comparison.to_html(tmp_path / "report.html")
     assert "some $x^{$" in (tmp_path / "report.html").read_text()
+
+
+def test_a_row_that_the_model_cannot_score_is_no_success():
+    def holed(X):
+        p = np.where(X[:, 0] > 2, np.nan, X[:, 0] > 0)
+        return np.column_stack([1 - p, p])
+
+    explainers = {"into the hole": lambda x: [x + 5, x + 4], "good": lambda x: [x + 1.5, x + 5]}
+    table = compare(explainers, np.full((1, 2), -1.0), holed, 1, progress=False, draws=0).table
+    assert [row["success"] for row in table] == [False, True]
+    assert [row["validity"] for row in table] == [0, 0.5]
+    assert "the model fails on what was returned" in table[0]["note"]

@@ -1268,3 +1268,35 @@ def test_edits_and_survival_as_columns_where_asked(capsys, monkeypatch):
                 assert text in shown
                 assert text not in without
     assert "survival" not in example.final_cfs_df
+
+
+def test_a_row_that_the_model_cannot_score_is_not_handed_out():
+    """Where a query is as desired already, rows near it are tried: those of a region of NaN were taken for such."""
+
+    class Holed(Scored):
+        def predict_proba(self, X):
+            return np.where(np.asarray(X["b"], float)[:, None] > 0.4, np.nan, super().predict_proba(X))
+
+    model = Holed(lambda X: -5 - np.asarray(X["a"], float))
+    data = dice_ml.Data(features={"a": [-1.0, 1.0], "b": [-1.0, 1.0]}, outcome_name="ok")
+    explainer = NTDCFE(data, dice_ml.Model(model=model, backend="sklearn"), settings=FAST)
+    with pytest.warns(UserWarning, match="already"):
+        found = explainer.generate_counterfactuals(
+            pd.DataFrame({"a": [0.0], "b": [0.4]}), 5, desired_class="bad", features_to_vary=["b"]
+        )
+    rows = found.cf_examples_list[0].final_cfs_df
+    assert len(rows) == 5
+    assert (rows["b"] <= 0.4).all()
+
+
+@pytest.mark.parametrize("desired", ["opposite", None, 1, (), 0.5, np.int64(1)])
+def test_the_json_of_a_regressor_takes_any_desired_class(desired):
+    """It has no effect there, and what is no text and no whole number does not fit DiCE's own schema."""
+    model = types.SimpleNamespace(predict=lambda X: np.asarray(X["a"], float))
+    data = dice_ml.Data(features={"a": [-1.0, 1.0]}, outcome_name="ok")
+    wrapped = dice_ml.Model(model=model, backend="sklearn", model_type="regressor")
+    query = pd.DataFrame({"a": [0.0]})
+    found = NTDCFE(data, wrapped, settings=FAST).generate_counterfactuals(
+        query, 1, desired_class=desired, desired_range=(0.5, 1)
+    )
+    assert json.loads(found.to_json())

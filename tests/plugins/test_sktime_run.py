@@ -11,6 +11,7 @@ pytest.importorskip("sktime")
 
 import pandas as pd
 from sktime.classification.base import BaseClassifier
+from sktime.classification.dummy import DummyClassifier
 
 from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings
 from ntdcfe_plugins.sktime import CounterfactualClassifier, CounterfactualExplainer
@@ -326,3 +327,10 @@ class TestNaN:
         model = NaNAbove(0.6).fit(series(), LABELS)
         result = CounterfactualExplainer(model, random_state=0).explain(series(), "high", max_rows=300)
         assert result.table["valid"].all()
+
+
+def test_a_model_that_says_the_same_of_everything_is_suspected_of_it():
+    dummy = DummyClassifier().fit(series(), LABELS)
+    result = CounterfactualExplainer(dummy, random_state=0).explain(series(), max_rows=60)
+    assert "a constant model has no counterfactuals" in str(result)
+    assert explainer().explain(series(), "high", max_rows=120).note == ""

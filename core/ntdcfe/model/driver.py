@@ -100,7 +100,7 @@ class Driver:
                     self.interrupted = True
                     for job in waiting:
                         if job.phase != "done":
-                            job.wind_up("interrupted")
+                            job.end_search("interrupted")
 
     def _in_time(self, running: Sequence[Job]) -> list[Job]:
         """The jobs that may ask once more. No call is begun when time is up: so it is exceeded by one at most."""
@@ -108,10 +108,10 @@ class Driver:
         last = not self._time_for(1)
         for job in running:
             if (job.phase == "search" and hurry) or (job.phase == "look" and late):
-                job.wind_up("budget_exhausted")
+                job.end_search("budget_exhausted")
             # To be asked in a call of its own is for when there is time.
             if job.phase == "check" and (late or (last and job.pending is not None and job.pending.alone)):
-                job.give_up()
+                job.end_check()
         return [job for job in running if job.phase != "done"]
 
     def _serve(self, running: Sequence[Job], bar: tqdm[Any]) -> None:
@@ -164,7 +164,7 @@ class Driver:
             if self._time_for(1):
                 (answers[id(job)],) = self._ask([job])
             else:
-                job.give_up()
+                job.end_check()
         return [answers.get(id(job)) for job in jobs]
 
     def _call(self, jobs: Sequence[Job]) -> list[Prediction]:

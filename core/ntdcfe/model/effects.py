@@ -41,9 +41,12 @@ def effects(job: Job) -> Talk:
     answer, subsets, asked = known(job), list[tuple[int, ...]](), list[EditLists]()
     lists = None if answer is None else _lists(job, editor, answer)
     m = 0 if lists is None else int(lists.n_edits[0])
+    # All is asked in one question, which has to fit into the memory as the batches of the search do.
+    in_memory = job.budget.tuning.values_in_a_batch // job.search.space.original.size
+    room = min(job.budget.rows_left, max(job.budget.tuning.fewest_rows, in_memory))
     if lists is not None and m:
         subsets = _subsets(m) if m <= MOST_EDITS else []
-        if len(subsets) + m * len(FURTHER) > job.budget.rows_left:
+        if len(subsets) + m * len(FURTHER) > room:
             return
         asked = [*(_only(lists, subset) for subset in subsets), *_further(editor, lists)]
     ranges = {job.answers[0].tobytes(): m} if m else {}
@@ -52,7 +55,7 @@ def effects(job: Job) -> Talk:
             continue
         n = int(edits.n_edits[0])
         # Counted before they are built: as many lists as edits, of as many edits, may not fit into the memory.
-        if 0 < n * len(FURTHER) <= job.budget.rows_left - len(asked):
+        if 0 < n * len(FURTHER) <= room - len(asked):
             asked += _further(editor, edits)
             ranges[option.state.tobytes()] = n
     if not asked:

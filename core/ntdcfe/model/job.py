@@ -1,4 +1,4 @@
-"""One instance on its way: a first look, the search, a last check, and what became of it.
+"""The phases of one instance: a first look, the search, a last check, and what each edit does.
 
 Like a search, a job never calls the model. It has a question pending and is told what the model says; the driver
 does the rest.
@@ -30,7 +30,7 @@ Phase = Literal["look", "search", "check", "done"]
 
 
 class Job:
-    """The life of one instance.
+    """One instance from its first question to its result.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Job:
 
     def begin(self) -> None:
         """Ask the first question."""
-        self._go(self._life())
+        self._go(self._phases())
 
     def tell(self, prediction: Prediction) -> None:
         """Take what the model said of the pending states, and go on to the next question, or to the end."""
@@ -109,7 +109,7 @@ class Job:
             elif not self.trust.contradicted:
                 self.keep(states, reached & changed)
 
-    def wind_up(self, status: Status) -> None:
+    def end_search(self, status: Status) -> None:
         """End the search here; what was found is still asked again."""
         self._interrupt()
         if self.phase != "check":
@@ -120,10 +120,11 @@ class Job:
         self._end()
 
     @one_thread()
-    def give_up(self) -> None:
+    def end_check(self) -> None:
         """End the last check: the model cannot be asked any more.
 
-        What was valid when it was found is handed out unconfirmed; if the model contradicts itself, what has the votes.
+        What was valid when it was found is handed out unconfirmed; if the model contradicts itself, the states that
+        lead in votes.
         """
         self._interrupt()
         trusted = self.trust.sure_of_some or not self.trust.contradicted
@@ -135,9 +136,9 @@ class Job:
         """The model, or another of the user's functions, failed: keep what was found, and why it ended."""
         self.cause = self.cause or (cause if isinstance(cause, PredictorError) else raised_while_searching(cause))
         if self.phase != "check":
-            return self.wind_up("model_failed")
+            return self.end_search("model_failed")
         self.status = "model_failed"
-        self.give_up()
+        self.end_check()
 
     def keep(self, states: NDArray[Any], reached: NDArray[np.bool_]) -> None:
         """Take those of the states ``(n, K, F)`` that reached the target into the pool, when the search is over."""
@@ -150,7 +151,7 @@ class Job:
         self.present = self.prediction = prediction
         self.answers = (self.search.space.original,)
 
-    def _life(self) -> Talk:
+    def _phases(self) -> Talk:
         yield from self._first_look()
         if self.status == "not_found":
             self.phase = "search"

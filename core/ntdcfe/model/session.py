@@ -81,12 +81,12 @@ class Session:
     def stop(self) -> None:
         """End the search here; what was found is still asked again, see :attr:`done`."""
         if not self.done:
-            self._job.wind_up("interrupted")
+            self._job.end_search("interrupted")
 
     def result(self) -> Counterfactual:
         """What was found so far; before the end, and after `stop`, not confirmed."""
         if not self.done:
             self.stop()
         if not self.done:
-            self._job.give_up()
+            self._job.end_check()
         return result(self._job, self._original)

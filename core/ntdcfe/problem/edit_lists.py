@@ -126,6 +126,12 @@ class EditLists:
         order = np.argsort(empty, axis=1, kind="stable")[:, :most]
         return self.take((np.arange(len(self))[:, None], order))
 
+    def last_of_each_feature(self) -> EditLists:
+        """The same without edits that a later edit of the same feature undoes: in a table each sets a value."""
+        alike = (self.feature[:, :, None] == self.feature[:, None, :]) & (self.kind[:, None, :] != NONE)
+        undone = np.triu(alike, 1).any(2)
+        return self.replaced(kind=np.where(undone, NONE, self.kind)).packed() if undone.any() else self
+
     def at(self, place: NDArray[np.int64]) -> EditLists:
         """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
         return self.take((np.arange(len(place)), place))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.problem.kinds import BUILT_IN, PLACE, Window
+from ntdcfe.problem.kind import Window
+from ntdcfe.problem.kinds import BUILT_IN, PLACE
 from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.space import Space
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ntdcfe.problem.kinds import BUILT_IN, KINDS, PLACE, Kind
+from ntdcfe.problem.kind import Kind
+from ntdcfe.problem.kinds import BUILT_IN, KINDS, PLACE
 
 
 def problem_with(kinds: Any) -> str:

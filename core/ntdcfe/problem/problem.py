@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.features import Features
-from ntdcfe.problem.kinds import KINDS, Kind
+from ntdcfe.problem.kind import Kind
+from ntdcfe.problem.kinds import KINDS
 from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.objective import Objective, Proximity, Term, weighted_l1
 from ntdcfe.problem.plausibility import Plausible

@@ -16,7 +16,7 @@ from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import Feature, OneHot
 from ntdcfe.problem.features import Features
-from ntdcfe.problem.kinds import Kind
+from ntdcfe.problem.kind import Kind
 
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
@@ -85,8 +85,13 @@ def reservations(cf: Counterfactual) -> list[str]:
     return told
 
 
-def reason(status: str, implausible: bool, cause: Exception | None) -> str:
+def reason(status: str, implausible: bool, cause: Exception | None, contradicted: bool = False) -> str:
     """Why there is no counterfactual, and what to do."""
+    if contradicted and status in ("not_found", "budget_exhausted"):
+        return (
+            "the model gives different answers to the same question, and none could be relied on; where they depend on "
+            "what else is in a call, SearchSettings(max_batch_size=1) asks row by row; else raise max_rows"
+        )
     if implausible:
         return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
     return {
@@ -131,15 +136,16 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     space, features = editor.space, editor.space.features
     values, places = space.original.T.copy(), np.flatnonzero(lists.kind[0] >= 0)
     told: dict[int, Edit] = {}
-    exact = np.ones(len(values), bool)
+    exact, frozen = np.ones(len(values), bool), ~features.step_mask(space.n_steps)
     for place in places:
         edit = lists.take((slice(None), place))
         (which, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
         kind = editor.kinds.all[which]
         of = range(feature, feature + width)
         each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
-        before, (values[feature : feature + width], unlimited) = values[of].copy(), editor.apply(each, values[of])
-        changed = (values[of] != before).any(0)
+        before, (after, unlimited) = values[of].copy(), editor.apply(each, values[of])
+        after[:, frozen], unlimited[:, frozen] = before[:, frozen], before[:, frozen]
+        values[of], changed = after, (after != before).any(0)
         if not changed.any():
             continue
         first, last = _trimmed(kind, first, last, changed)
@@ -148,6 +154,7 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
             caps = _caps(unlimited[0, first : last + 1], values[feature, first : last + 1])
             text += caps or ""
             exact[feature] &= caps is not None
+        text += _but_not(features, frozen, first, last)
         names = features.names[feature], features.names[feature + width - 1]
         told[int(place)] = Edit(names[0], first, last, kind.name, number, text, names[1])
     exact &= (values == state.T).all(1)
@@ -170,7 +177,7 @@ def limited(edit: Edit, factor: float | None) -> Edit:
 def _trimmed(kind: Kind, first: int, last: int, changed: NDArray[np.bool_]) -> tuple[int, int]:
     """The window without steps at its ends that the edit leaves as they are, where that makes no difference."""
     steps = np.flatnonzero(changed)
-    if kind.of_window or not len(steps):
+    if kind.depends_on_window or not len(steps):
         return first, last
     return int(steps[0]), int(steps[-1])
 
@@ -187,6 +194,14 @@ def _caps(unlimited: NDArray[Any], after: NDArray[Any]) -> str | None:
             said = cap(said, limit)
             told += f", not {word} {number_in_words(float(limit))}"
     return told if (said == after).all() else None
+
+
+def _but_not(features: Features, frozen: NDArray[np.bool_], first: int, last: int) -> str:
+    """The frozen steps ``(K,)`` within a window, in words."""
+    inside = np.pad(frozen[first : last + 1], 1).astype(np.int8)
+    starts, stops = (np.flatnonzero(np.diff(inside) == edge) + first for edge in (1, -1))
+    spans = [when(features, a, b - 1, len(frozen)) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return f", but not{' and'.join(spans)}" if spans else ""
 
 
 def when(features: Features, first: int, last: int, n_steps: int) -> str:

@@ -212,7 +212,7 @@ class Batch:
         if cause is not None:
             job.fail(cause)
         else:
-            job.wind_up("interrupted" if self.driver.interrupted else "budget_exhausted")
+            job.end_search("interrupted" if self.driver.interrupted else "budget_exhausted")
         return result(job, self.X[i])
 
     def identity(self) -> dict[str, Any]:

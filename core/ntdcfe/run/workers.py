@@ -116,8 +116,9 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
     """Each group with its result, by the workers of the Dask client there is.
 
     Dask tries what a dead worker was at work on elsewhere, and gives up on a task after four deaths, each of which
-    costs the start of a process. Here one is enough: what was on a worker that died is under suspicion, and each of
-    its instances is tried alone. The result of one that ends that worker, too, is None.
+    costs the start of a process. Here one is enough for suspicion: each instance of what was on a worker that died is
+    tried alone. One death alone would not do: the worker may have died of what it was at work on before, which cannot
+    be stopped. The result of an instance of which two workers die is None.
     """
     import distributed
 
@@ -126,20 +127,20 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
     except ValueError as missing:
         raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
     suspects: list[int] = []
-    for group, result in _each_once(client, work, groups, arguments):
+    for group, result in _each_once(client, work, groups, arguments, deaths=1):
         if result is _LOST:
             suspects += group
         else:
             yield group, result
     for i in suspects:
-        for group, result in _each_once(client, work, [[i]], arguments):
+        for group, result in _each_once(client, work, [[i]], arguments, deaths=2):
             yield group, None if result is _LOST else result
 
 
 def _each_once(
-    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments
+    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int
 ) -> Iterator[tuple[Sequence[int], Any]]:
-    """Each group with its result as soon as it is there, `_LOST` where a worker died that had it."""
+    """Each group with its result as soon as it is there; `_LOST` where so many workers died that had it."""
     import distributed
 
     left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
@@ -154,20 +155,20 @@ def _each_once(
                 if error is not None and not isinstance(error, distributed.KilledWorker):
                     raise error
                 yield left.pop(future), _LOST if error is not None else future.result()
-            for future in _on_dead_workers(client, list(left)):
+            for future in _on_dead_workers(client, list(left), deaths):
                 future.cancel()
                 yield left.pop(future), _LOST
     finally:
         client.cancel(list(left))
 
 
-def _on_dead_workers(client: Any, futures: list[Any]) -> list[Any]:
-    """Those of the futures that were on a worker that died, as the scheduler counts it."""
+def _on_dead_workers(client: Any, futures: list[Any], deaths: int) -> list[Any]:
+    """Those of the futures that were on so many workers that died, as the scheduler counts it."""
     keys = [future.key for future in futures]
 
     def suspicious(dask_scheduler: Any) -> list[int]:  # sent by value, so that the scheduler needs no ntdcfe
         tasks = dask_scheduler.tasks
-        return [i for i, key in enumerate(keys) if key in tasks and tasks[key].suspicious]
+        return [i for i, key in enumerate(keys) if key in tasks and tasks[key].suspicious >= deaths]
 
     try:
         places = client.run_on_scheduler(suspicious)

@@ -17,7 +17,7 @@ from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
 from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
 from ntdcfe.search.into_distribution import into_distribution
-from ntdcfe.search.options import drawn_afresh, first_holds
+from ntdcfe.search.options import first_holds, retested
 from ntdcfe.search.references import from_references
 from ntdcfe.search.refine.race import refine
 from ntdcfe.search.starts import probe
@@ -47,24 +47,25 @@ class PhaseTuning:
 def default(search: Search) -> Asks:
     """Find, then refine cell by cell to the nearest, then walk over edits to the simplest.
 
-    Where the user's own transition says what can be done, its interventions alone are tried.
+    With a transition of the user's own only the episodes run, without probes, refinement and edits: only its
+    interventions are known to be possible.
     """
-    free = search.problem.transition is hold_to_end
-    if free and is_small(search):
+    built_in = search.problem.transition is hold_to_end
+    if built_in and is_small(search):
         agreed = yield from exhaustive(search)
         search.found = exact_answers(search, agreed)
         return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
     agent = Agent(search)
-    if free and search.references is not None:
+    if built_in and search.references is not None:
         yield from from_references(search)
-    if free and search.space.n_steps == 1:
+    if built_in and search.space.n_steps == 1:
         yield from grow(search)
-    if free and not len(search.pool):
+    if built_in and not len(search.pool):
         yield from probe(search, agent)
-    yield from Episodes(search, agent, free).rounds()
-    if free and search.settings.refine and len(search.pool):
+    yield from Episodes(search, agent, built_in).rounds()
+    if built_in and search.settings.refine and len(search.pool):
         yield from into_distribution(search)
         yield from _answers(search)
 
@@ -74,10 +75,10 @@ def _answers(search: Search) -> Asks:
     wanted, n, tuning = search.settings.options, search.settings.n_counterfactuals, search.settings.tuning.phases
     rng = np.random.default_rng([search.seed, 2])
     spare = tuning.tests if search.settings.survival is not None else 0.0
-    edits = "simplest" in wanted or "sturdiest" in wanted
+    wants_edits = "simplest" in wanted or "sturdiest" in wanted
     if "nearest" in wanted:
         used = search.budget.used
-        end = used + tuning.nearest * (1.0 - used) if edits else 1.0
+        end = used + tuning.nearest * (1.0 - used) if wants_edits else 1.0
         # In a row of a table, most of it for several ways, if several are wanted.
         several_ways = n > 1 and search.space.n_steps == 1
         share = 1.0 - search.settings.tuning.variety.share if several_ways else 1.0
@@ -89,17 +90,18 @@ def _answers(search: Search) -> Asks:
             states = yield from several(search)
         search.ceiling = end
         nearest = [Found(state) for state in states]
-        search.found["nearest"] = (yield from drawn_afresh(search, nearest[:1], 1, rng)) + nearest[1:]
-    if edits:
+        search.found["nearest"] = (yield from retested(search, nearest[:1], 1, rng)) + nearest[1:]
+    if wants_edits:
         walk = Walk(search)
         search.ceiling = 1.0 - spare * (1 + ("sturdiest" in wanted))
         yield from walk.steps()
         search.ceiling = 1.0
-        simplest = yield from drawn_afresh(search, walk.simplest(), n, rng)
+        simplest = yield from retested(search, walk.simplest(), n, rng)
         if "simplest" in wanted:
             search.found["simplest"] = simplest  # rows may end before the next question is answered
+        # Also where the simplest fails its test: a sturdier answer then takes its place.
         if "sturdiest" in wanted or not first_holds(search, simplest):
-            sturdiest = yield from drawn_afresh(search, (yield from walk.sturdiest()), 1, rng)
+            sturdiest = yield from retested(search, (yield from walk.sturdiest()), 1, rng)
             if "sturdiest" in wanted:
                 search.found["sturdiest"] = sturdiest
             if first_holds(search, sturdiest) and not first_holds(search, simplest):

@@ -17,7 +17,7 @@ OptionName = Literal["simplest", "nearest", "sturdiest"]
 DRAWS, MOST_DRAWS = 40, 160
 
 
-def drawn_afresh(
+def retested(
     search: Search, answers: list[Found], wanted: int, rng: np.random.Generator
 ) -> Generator[NDArray[Any], Answer, list[Found]]:
     """Answers drawn once more, in their order, until as many as wanted hold; returns those that hold first.

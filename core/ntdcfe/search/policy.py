@@ -19,6 +19,8 @@ from ntdcfe.problem.transition import Intervention
 # The paper leaves the floor of sigma open; much lower, and a collapsed Gaussian has a gradient without bounds
 # (rule of thumb).
 LEAST_STD = 0.01
+# The most units that a network sees a feature moved by (rule of thumb: far beyond what any search reaches).
+FARTHEST = 1e6
 
 
 @contextmanager
@@ -215,6 +217,8 @@ class CompactPolicy(Policy):
     def inputs(self, states: NDArray[Any]) -> Tensor:
         """What the network sees of states ``(n, K, F)``: the mean change of each feature ``(n, F)``."""
         change = (states.mean(1) - self.space.original.mean(0)) / self.space.units
+        # Of units near the least number there is, a change may be infinite, which the network would make NaN of.
+        change = np.nan_to_num(change, posinf=FARTHEST, neginf=-FARTHEST).clip(-FARTHEST, FARTHEST)
         return torch.from_numpy(change.astype(np.float32))
 
     def forward(self, inputs: Tensor) -> ActionDistribution:

@@ -48,13 +48,13 @@ class Walk:
         self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0, minimal=n > 1)
         self.factor = tests.factor
         self.proposals = Proposals(self.editor, self.price, settings.tuning.proposals, self.rng)
-        self._found: list[Tested] = []
+        self._untested: list[Tested] = []
 
     def steps(self) -> Asks:
         """Walk until the budget of this phase is used up."""
         yield from self._start()
-        yield from self._come_down()
-        while self.search.left() and (self.tests.passed or self.tests.waiting or self._found):
+        yield from self._descend_untested()
+        while self.search.left() and (self.tests.passed or self.tests.waiting or self._untested):
             yield from self._step()
 
     def simplest(self) -> list[Found]:
@@ -67,7 +67,7 @@ class Walk:
 
     def sturdiest(self) -> Generator[NDArray[Any], Answer, list[Found]]:
         """Lists that withstand much more noise, the cheapest first: those that passed, and stronger ones."""
-        passed, tuning, size = self.tests.passed or self._found[:2], self.tuning, self.search.budget.batch_size
+        passed, tuning, size = self.tests.passed or self._untested[:2], self.tuning, self.search.budget.batch_size
         if not passed:
             return []
         base = EditLists.concatenate([t.edits for t in passed])
@@ -90,6 +90,8 @@ class Walk:
         if self.to_end:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists)
+        if self.search.space.n_steps == 1:
+            lists = lists.last_of_each_feature()
         states = self.editor.states(lists)
         cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists))
         cost[self.editor.capped(lists)] = np.inf
@@ -103,7 +105,7 @@ class Walk:
         answer = yield states
         return answer.reached
 
-    def _wait(self, priced: Priced, reached: NDArray[Any]) -> None:
+    def _queue(self, priced: Priced, reached: NDArray[Any]) -> None:
         """Lists that reached the target once wait for a test."""
         rows = np.flatnonzero(reached)
         states = priced.states[rows]
@@ -130,7 +132,7 @@ class Walk:
         if self.search.settings.n_counterfactuals > 1:
             yield from self._try_others()
         yield from self._try_bands()
-        self._found = sorted(self.tests.waiting, key=lambda tested: tested.cost)
+        self._untested = sorted(self.tests.waiting, key=lambda tested: tested.cost)
 
     def _try(self, lists: EditLists) -> Asks:
         """Ask about lists once each, the cheapest first; those that reach the target wait for a test."""
@@ -145,7 +147,7 @@ class Walk:
                     return
                 some = priced.take(order[start : start + n])
                 reached = yield from self._ask(self.noise.added(some.states, self.factor))
-                self._wait(some, reached)
+                self._queue(some, reached)
 
     def _try_others(self) -> Asks:
         """Random edits of features that do not reach the target alone: other answers are among them."""
@@ -165,10 +167,10 @@ class Walk:
             n = tuning.band_batches * self.search.budget.batch_size
             yield from self._try(band_lists(editor, n, tuning.most_bands, tuning.strength, self.rng))
 
-    def _come_down(self) -> Asks:
-        """Take what reached the target once for granted, as long as that makes the best much cheaper.
+    def _descend_untested(self) -> Asks:
+        """Build on lists that reached the target once, untested, while the best still gets much cheaper.
 
-        Far from the boundary a test would only cost time; the tests begin where it gets close.
+        Far from the boundary a test would only cost rows; the tests begin where it gets close.
         """
         tests, gain = self.tests, 1.0
         while self.search.left() and tests.waiting and gain > self.tuning.least_descent:
@@ -177,10 +179,10 @@ class Walk:
             bases = cheapest(tests.waiting, self.tuning.descending, tests.tuning.of_a_set)
             made = self.proposals.cheaper(bases, self.search.budget.batch_size, self.tuning.slow_preference)
             reached = yield from self._ask(self.noise.added(made.priced.states, self.factor))
-            self._wait(made.priced, reached)
+            self._queue(made.priced, reached)
             self.proposals.learn(made.moves, made.gain * reached)
             gain = 1 - min(t.cost for t in tests.waiting) / best if best > 0 else 0.0
-        self._found = sorted(tests.waiting, key=lambda tested: tested.cost)
+        self._untested = sorted(tests.waiting, key=lambda tested: tested.cost)
 
     def _step(self) -> Asks:
         """One batch: tests, draws of the best, and proposals."""
@@ -193,7 +195,7 @@ class Walk:
         ends = np.cumsum([0, *counts])
         copies = np.repeat(np.array([t.state for t in drawn]).reshape(-1, *self.search.space.original.shape), counts, 0)
         states = np.concatenate([copies, made.priced.states])
-        # Every third draw of a test is of the noise itself: what withstands more of it may not withstand less.
+        # Every third draw has the noise as it is set: what withstands stronger noise need not withstand that.
         factor = np.full(len(states), self.factor)
         factor[: ends[-1] : 3] = 1.0
         asked = self.noise.added(states, factor)
@@ -205,21 +207,21 @@ class Walk:
             t.count(reached[start:end])
         for t in tested:
             tests.judge(t)
-        self._wait(made.priced, reached[ends[-1] :])
+        self._queue(made.priced, reached[ends[-1] :])
         self.proposals.learn(made.moves, made.gain * reached[ends[-1] :] if len(made.moves) else made.gain)
-        if fallen := tests.sort():
-            # In place of a list that fell behind, stronger ones wait for a test.
-            base = EditLists.concatenate([t.edits for t in fallen])
+        if failed := tests.sort():
+            # In place of a list that no longer passes, stronger ones wait for a test.
+            base = EditLists.concatenate([t.edits for t in failed])
             stronger = self.price(
                 EditLists.concatenate([strengthened(self.editor, base, ratio) for ratio in self.tuning.instead])
             )
-            self._wait(stronger, np.isfinite(stronger.cost))
+            self._queue(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:
         """Up to n lists that cost less than those that they come from; stronger ones where there is none."""
         bases = self.tests.bases
         if bases and len((made := self.proposals.cheaper(bases, n, self.tuning.preference)).moves):
             return made
-        base = EditLists.concatenate([t.edits for t in bases or self._found[:60]])
+        base = EditLists.concatenate([t.edits for t in bases or self._untested[:60]])
         picked = base.take(self.rng.integers(0, len(base), n))
         return Proposed(self.price(grown(self.editor, picked, self.rng)), np.empty(0, int), np.zeros(0))

@@ -201,10 +201,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         if idle:
             warnings.warn(f"{', '.join(sorted(idle))}: no effect on method {METHOD!r}.", stacklevel=3)
         with silent():
-            table = Table.of(
-                frame, self.data_interface, self.features, self.constraints, self.series, permitted_range or {},
-                features_to_vary,
-            )  # fmt: skip
+            given = (self.data_interface, self.features, self.constraints, self.series)
+            table = Table.of(frame, *given, permitted_range or {}, features_to_vary)
             limits = limits_of(self.settings, len(table.columns), int(total_CFs), kwargs)
             model = Model(self.predict_fn, self.model, len(frame), limits)
             present = model.ask_rows(frame)
@@ -220,7 +218,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             by = FoundBy(kwargs.get("random_seed") or 0, limits, self.constraints, self.plausible)
             examples = examples_of(
                 frame, present, goals, answers, found, details, table, self.data_interface, by,
-                model_type=self.model.model_type, desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param
+                model_type=self.model.model_type,
+                desired_range=desired_range, posthoc_sparsity_param=posthoc_sparsity_param,
             )  # fmt: skip
             self._leave_behind(examples[-1], table.columns)
             return examples

@@ -166,7 +166,7 @@ EVIDENCE: dict[str, Evidence] = {
         "seeds", 10, ADAPTERS, f"{PEERS}/fastar.py", files=("seeds.md", "seeds-public.csv"),
         arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
     ),
-    "speed": _script("speed", 10, PROTOCOL, files=("speed.md",)),
+    "speed": _script("speed", 5, PROTOCOL, arguments="--max-seconds 30", files=("speed.md",)),
     "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",)),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),

@@ -47,6 +47,16 @@ def test_a_policy_that_is_nearly_certain_stays_finite():
     assert all(torch.isfinite(p).all() for p in agent.policy.parameters())
 
 
+@pytest.mark.parametrize(("strength", "gain"), [(np.inf, 1.0), (1.0, np.nan), (1.0, np.inf), (1e30, 1.0)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_has_no_finite_gradient_teaches_nothing(strength, gain):
+    agent = agent_of()
+    strengths = torch.tensor([strength, *[0.5] * 7], dtype=torch.float32)
+    action = Action(torch.zeros(8, dtype=torch.long), torch.zeros(8, dtype=torch.long), strengths)
+    agent.learn([Experience(torch.zeros(8, 2), action)], np.array([gain, *np.linspace(0, 0.5, 7)]))
+    assert all(torch.isfinite(p).all() for p in agent.policy.parameters())
+
+
 def test_without_refinement_the_whole_budget_goes_into_episodes():
     settings = SearchSettings(refine=False, updates=1000, max_rows=2000)
     cf = NTDCFE(lambda X: X[:, -1, 0] > 0, settings=settings).explain(np.full((4, 2), -0.5), True)

@@ -520,6 +520,14 @@ PLAIN = {
     call={**PLAIN, "missing": True, "model": ("plain", "needs gradients"), "user": "target", "does": "infinite"},
     states=("BLAS on two threads", "inference_mode"),
 )
+@example(  # the original was said to be confirmed, and had not been asked alone for want of rows
+    call={
+        **{**PLAIN, "shape": (2, 3), "batch": True, "seed": 521, "dtype": "f4", "steps": slice(0, None)},
+        **{"features": ("rises", "follows", "rises"), "output": "values", "model": ("by company", "honest")},
+        **{"user": "rule", "does": "masked", "settings": 2},
+    },
+    states=(),
+)
 @given(call=calls(), states=states_of_callers)
 def test_only_documented_errors_or_valid_results_and_the_callers_state_as_it_was(call, states):
     check(call, states)

@@ -145,9 +145,10 @@ class Job:
         with noting(self), np.errstate(all="ignore"):
             self.search.keep(states, Answer(reached, None))
 
-    def at_target(self, prediction: Prediction) -> None:
+    def at_target(self, prediction: Prediction, alone: bool | None = True) -> None:
         """The original is as wanted already: nothing has to change."""
-        self.status, self.confirmed = "already_target", True
+        # Confirmed, unless the model contradicts itself and there was no row left to ask the original alone.
+        self.status, self.confirmed = "already_target", not (alone is None and self.trust.contradicted)
         self.present = self.prediction = prediction
         self.answers = (self.search.space.original,)
 
@@ -172,8 +173,10 @@ class Job:
             prediction = yield from trust.majority(prediction)
         self.present = prediction[:1]
         trust.target = target.given(self.present)
-        if trust.reached(self.present)[0] and (yield from trust.alone(trust.original)) is not False:
-            self.at_target(self.present)
+        if trust.reached(self.present)[0]:
+            alone = yield from trust.alone(trust.original)
+            if alone is not False:
+                self.at_target(self.present, alone)
 
     def _go(self, talk: Talk) -> None:
         self._talk = talk

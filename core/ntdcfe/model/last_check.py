@@ -138,8 +138,9 @@ def _confirm(job: Job, states: NDArray[Any], rest: list[NDArray[Any]], said: lis
         against_original += int(2 * own.sum()) - originals
         if against_original >= 2 * size:
             # The first look was a mistake of the model, unless it answers by the company of a row.
-            if (yield from trust.alone(trust.original)) is not False:
-                job.at_target(prediction[n + int(own.argmax()) :][:1])
+            alone = yield from trust.alone(trust.original)
+            if alone is not False:
+                job.at_target(prediction[n + int(own.argmax()) :][:1], alone)
             break
         if 2 * own.sum() > originals:
             continue

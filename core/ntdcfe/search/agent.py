@@ -85,4 +85,8 @@ class Agent:
             loss = -torch.min(ratio * advantage, clipped * advantage).mean() - settings.entropy * pi.entropy()
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
+            # An action all but impossible, or a score without bounds, has no finite gradient: nothing is learnt of it.
+            gradients = [p.grad for p in self.policy.parameters() if p.grad is not None]
+            if not all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
+                return
             self.optimizer.step()

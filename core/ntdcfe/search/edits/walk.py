@@ -89,9 +89,7 @@ class Walk:
         """Lists with numbers that a person would write, their states and their costs."""
         if self.to_end:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
-        lists = self.editor.rounded(lists)
-        if self.search.space.n_steps == 1:
-            lists = lists.last_of_each_feature()
+        lists = self.editor.rounded(lists if self.search.space.n_steps > 1 else lists.last_of_each_feature())
         states = self.editor.states(lists)
         cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists))
         cost[self.editor.capped(lists)] = np.inf

@@ -1,9 +1,13 @@
 """The walk over edits: few edits, also where many features have to move at once."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from ntdcfe import NTDCFE
+from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.problem.kinds import PLACE
 from ntdcfe.testing import series
 
 N_STEPS, N_FEATURES = 30, 300
@@ -33,3 +37,17 @@ def test_the_seed_decides_on_edits():
         for _ in range(2)
     ]
     assert answers[0].edits == answers[1].edits
+
+
+def test_in_a_row_of_a_table_the_last_edit_of_a_feature_is_kept():
+    """As many places as a row has features must not take their square of memory: 5,000 would be 25 MB a list."""
+    lists = EditLists.empty(2, 5000)
+    lists.kind[:], lists.feature[:] = PLACE["level"], np.arange(5000) % 4999
+    lists.number[:] = np.arange(5000)
+    tracemalloc.start()
+    kept = lists.last_of_each_feature()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert kept.n_edits.tolist() == [4999, 4999]
+    assert kept.number[0, kept.feature[0] == 0] == [4999]
+    assert peak < 5e6

@@ -128,8 +128,12 @@ class EditLists:
 
     def last_of_each_feature(self) -> EditLists:
         """The same without edits that a later edit of the same feature undoes: in a table each sets a value."""
-        alike = (self.feature[:, :, None] == self.feature[:, None, :]) & (self.kind[:, None, :] != NONE)
-        undone = np.triu(alike, 1).any(2)
+        undone = self.kind != NONE
+        rows, places = np.nonzero(undone)
+        key = rows * (self.feature.max(initial=0) + 1) + self.feature[rows, places]
+        # From the last place to the first: what comes first of each feature is kept.
+        last = len(key) - 1 - np.unique(key[::-1], return_index=True)[1]
+        undone[rows[last], places[last]] = False
         return self.replaced(kind=np.where(undone, NONE, self.kind)).packed() if undone.any() else self
 
     def at(self, place: NDArray[np.int64]) -> EditLists:

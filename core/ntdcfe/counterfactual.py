@@ -106,6 +106,8 @@ class Counterfactual(Comparable):
         What the columns are.
     wanted : int
         How many counterfactuals were asked for; `candidates` may have fewer, or more where one was asked for.
+    said : str
+        Where nothing was found: what the model said meanwhile, in words; its labels, or its range of values.
     """
 
     status: Status
@@ -142,6 +144,7 @@ class Counterfactual(Comparable):
     history: tuple[Update, ...]
     features: Features
     wanted: int = 1
+    said: str = ""
 
     @property
     def found(self) -> bool:
@@ -151,7 +154,7 @@ class Counterfactual(Comparable):
     @property
     def reason(self) -> str:
         """Why there is no counterfactual, and what to do; empty if there is one."""
-        return "" if self.found else reason(self.status, self.implausible, self.cause, self.contradicted)
+        return "" if self.found else reason(self)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.original.shape))

@@ -361,6 +361,50 @@ def test_reach_is_widened_only_when_nothing_else_succeeds():
     assert "as far as usual" in str(far)
 
 
+@pytest.mark.parametrize("stir", [0.005, 0.01, 0.02])
+def test_a_series_that_is_all_but_still_is_let_go_as_far_as_the_values_of_a_regressor_tell(stir):
+    """Its own deviation is no measure of what matters to the model: twice as far every other round took all rows."""
+    still = stir * np.random.default_rng(0).normal(size=(12, 2))
+
+    def predict(X):
+        return np.tanh(X.mean((1, 2)))
+
+    cf = NTDCFE(predict, output="values").explain(still, Target.interval(0.4, None), max_rows=600)
+    assert cf.found
+    assert cf.widened > 2
+    assert predict(cf.x[None])[0] >= 0.4
+
+
+def test_what_the_model_said_is_told_where_nothing_is_found():
+    x = np.zeros((6, 2))
+
+    def missed(predict, target, max_rows=300, **options):
+        return NTDCFE(predict, **options).explain(x, target, max_rows=max_rows)
+
+    never = missed(lambda X: np.clip(X.mean((1, 2)), 0, 1), Target.interval(2, None), output="values")
+    assert never.said == "values from 0 to 1"
+    assert f"{never.rows} rows were asked, and the model said values from 0 to 1" in never.reason
+    assert "raise max_rows" in never.reason
+    assert "bounds or a scale" in never.reason
+    assert "ask for less" in never.reason
+    two = missed(lambda X: np.where(X[:, 0, 0] > 1, "b", "a"), "c")
+    assert "the model said a and b" in two.reason
+    many = missed(lambda X: X[:, 0, 0].round().astype(int), 77, max_rows=900)
+    assert many.said.endswith(" and others")
+    constant = missed(lambda X: np.zeros(len(X), int), 1)
+    assert "the model said 0 of every row" in constant.reason
+    assert "see whether it ever says anything else" in constant.reason
+    in_bounds = missed(lambda X: np.zeros(len(X), int), 1, features=Features.continuous(2, bounds=(0.0, 5.0)))
+    assert "as far as usual" not in in_bounds.reason
+    assert "bounds or a scale" not in in_bounds.reason
+    unlimited = SearchSettings(max_rows=None, max_seconds=0.3)
+    late = NTDCFE(lambda X: np.zeros(len(X), int), settings=unlimited).explain(x, 1)
+    assert "its time was over" in late.reason
+    assert "raise max_seconds" in late.reason
+    assert NTDCFE(lambda X: X[:, -1, 0] > 1).explain(x, True, max_rows=300).said == ""
+    assert Counterfactual.from_dict(two.to_dict()).reason == two.reason
+
+
 def test_raw_features_are_as_good_as_standardised_ones():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(12, 3))

@@ -1,5 +1,6 @@
 """The same results on every backend."""
 
+import asyncio
 import os
 import time
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import NTDCFE, Features, InvalidInputError, PredictorError, SearchSettings, Target
+from ntdcfe.run import batch, workers
 
 SMALL = SearchSettings(max_rows=300, batch_rows=37)
 X = np.random.default_rng(0).normal(-0.5, 0.3, (12, 6, 3))
@@ -180,3 +182,47 @@ def test_a_dask_cluster(expected):
 def test_bad_backends_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         NTDCFE(rule, settings=SMALL).explain_batch(X, 1, **options)
+
+
+class ClusterThatLosesItsWorkers:
+    """A Dask client whose scheduler has a worker at the first look, none later, and finishes nothing."""
+
+    def __init__(self):
+        self.looks, self.cancelled = 0, []
+
+    def submit(self, work, *arguments, pure):
+        return type("Task", (), {"key": len(arguments), "cancel": lambda task: None})()
+
+    def nthreads(self):
+        self.looks += 1
+        return {"worker": 1} if self.looks == 1 else {}
+
+    def run_on_scheduler(self, function):
+        return []
+
+    def cancel(self, tasks):
+        self.cancelled += tasks
+
+
+def test_what_a_dask_cluster_without_workers_cannot_do_is_told_in_place_of_waiting_for_ever(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    def wait(tasks, timeout, how):
+        raise asyncio.TimeoutError
+
+    monkeypatch.setattr(distributed, "wait", wait)
+    monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 0.01)
+    client = ClusterThatLosesItsWorkers()
+    monkeypatch.setattr(distributed, "get_client", lambda: client)
+    results = list(workers.on_dask(rule, [[0, 1], [2]], lambda group: (X[group],)))
+    assert [group for group, _ in results] == [[0, 1], [2]]
+    assert all(isinstance(result, PredictorError) for _, result in results)
+    assert len(client.cancelled) == 2
+    # A series that was to be done there says so; those that were done before are kept.
+    explainer = NTDCFE(rule, settings=SMALL)
+    done = ([0, 1], explainer.explain_batch(X[:2], 1))
+    monkeypatch.setattr(batch, "in_parallel", lambda *_: iter([done, results[1]]))
+    with pytest.warns(UserWarning, match="lost its workers"):
+        cfs = explainer.explain_batch(X[:3], 1, backend="loky", n_jobs=2)
+    assert [cf.status for cf in cfs] == ["found", "found", "model_failed"]
+    assert "lost its workers" in str(cfs[2].cause)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,10 @@ class BudgetTuning:
     __repr__ = typed_back
 
 
+class OutOfTime(Exception):
+    """The seconds gave out in the middle of our own work: the search ends there, with what it has found."""
+
+
 class Budget:
     """Rows, calls and seconds of one instance.
 
@@ -68,6 +73,8 @@ class Budget:
     proposed : int
         Rows that the search itself asked about.
     seconds : float
+    deadline : float
+        When they are used up, by ``time.monotonic()``; infinity without a limit.
     """
 
     def __init__(self, settings: SearchSettings, n_steps: int, n_cells: int) -> None:
@@ -77,6 +84,7 @@ class Budget:
         self.n_cells = n_cells
         self.rows = self.calls = self.failures = self.batches = self.proposed = self.unscored = 0
         self.seconds = 0.0
+        self.deadline = math.inf
 
     def spend(self, rows: int, calls: int, failures: int, unscored: int = 0) -> None:
         """Count what a question took."""
@@ -142,6 +150,14 @@ class Budget:
         """Something is found: if that took half of the batches, those that are left are as many as the rows left."""
         if self.settings.max_rows is not None and self.batches > self._planned / 2:
             self.batches = min(self.batches, math.ceil(self._planned * self.rows / self.settings.max_rows))
+
+    def look_at_clock(self, ahead: float = 0.0) -> None:
+        """Raise OutOfTime when the seconds are used up, or will be after a step that takes so many of them.
+
+        Called before each of our own steps that may take long.
+        """
+        if time.monotonic() + ahead >= self.deadline:
+            raise OutOfTime
 
     @property
     def rows_left(self) -> int:

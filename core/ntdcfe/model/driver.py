@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ntdcfe.errors import InvalidInputError, PredictorError
-from ntdcfe.model.budget import NO_LIMIT
+from ntdcfe.model.budget import NO_LIMIT, OutOfTime
 from ntdcfe.model.job import Job
 from ntdcfe.model.predictor import Predictor
 from ntdcfe.model.watch import Watch, best_proximity
@@ -84,6 +84,7 @@ class Driver:
                 try:
                     for job in waiting:
                         if job.phase == "look" and job.pending is None:
+                            job.budget.deadline = self._deadline
                             with _timed(job):
                                 job.begin()
                     while waiting := [job for job in waiting if job.phase != "done"]:
@@ -127,6 +128,8 @@ class Driver:
                         job.tell(prediction)
                     else:
                         job.take(prediction)
+            except OutOfTime:
+                job.end_search("budget_exhausted")
             except Exception as cause:
                 if job.present is None and isinstance(cause, InvalidInputError):
                     raise  # the target names a class that the model does not have

@@ -102,23 +102,30 @@ def _within(job: Job, answer: Found, edits: tuple[Edit, ...]) -> tuple[Edit, ...
     return tuple(map(limited, edits, holds_to)) if len(holds_to) == len(edits) else edits
 
 
-def _options(job: Job, original: NDArray[Any], failures: list[Exception]) -> dict[str, Option]:
-    """Of each kind of answer, the best that held when it was asked again."""
+def _options(
+    job: Job, original: NDArray[Any], failures: list[Exception], told: dict[int, dict[str, Any]]
+) -> dict[str, Option]:
+    """Of each kind of answer, the best that held when it was asked again.
+
+    `told` has the fields of answers by their identity: words for thousands of changes are not made twice.
+    """
     problem = job.search.problem
     sure = {state.tobytes() for state in (*job.answers, *job.others)}
     options = {}
     for kind, answers in job.search.found.items():
         answer = next((a for a in answers if a.state.tobytes() in sure), None)
         if answer is not None:
-            fields = described(problem, [answer.state], original, answer, failures)
-            fields["edits"] = _within(job, answer, fields["edits"])
+            if id(answer) not in told:
+                told[id(answer)] = described(problem, [answer.state], original, answer, failures)
+            fields = told[id(answer)]
+            edits = _within(job, answer, fields["edits"])
             options[kind] = Option(
-                x=fields["x"],
-                edits=fields["edits"],
+                x=fields["x"].copy(),
+                edits=edits,
                 proximity=fields["proximity"],
                 sparsity=fields["sparsity"],
                 survival=_survived(job, answer),
-                text="\n".join(sentences(fields["changes"], fields["edits"], problem.features.names)),
+                text="\n".join(sentences(fields["changes"], edits, problem.features.names)),
             )
     return options
 
@@ -136,7 +143,7 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
     answer = known(job)
     failures: list[Exception] = []
     fields = described(problem, [*job.answers, *job.others], original, answer, failures)
-    options = _options(job, original, failures)
+    options = _options(job, original, failures, {} if answer is None else {id(answer): fields})
     for cause in failures:
         with noting(job):
             raise cause
@@ -169,5 +176,6 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         history=tuple(search.history),
         features=problem.features,
         wanted=search.settings.n_counterfactuals,
+        said="" if job.found else str(search.said),
         **fields,
     )

@@ -54,7 +54,7 @@ def searching(job: Job) -> Talk:
             prediction = prediction[: len(states)]
             score = trust.score(prediction)
             # A state without a change is the original, whatever the model says of it.
-            unchanged = reached & _equal(states, trust.original)
+            unchanged = _equal(states, trust.original, reached)
             first_contradiction = not trust.contradicted and bool(not repeated_holds or unchanged.any())
             trust.contradicted |= first_contradiction
             reached &= ~unchanged
@@ -87,17 +87,21 @@ def searching(job: Job) -> Talk:
         asks.close()
 
 
-def _equal(states: NDArray[Any], original: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which of the states ``(n, K, F)`` are the original; a few cells tell of most that they are not."""
+def _equal(states: NDArray[Any], original: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the states ``(n, K, F)`` `among` those marked are the original; a few cells tell of most that not."""
     some = max(1, original.size // 16)
-    equal = np.asarray((states.reshape(len(states), -1)[:, ::some] == original.ravel()[::some]).all(1))
+    equal = among & (states.reshape(len(states), -1)[:, ::some] == original.ravel()[::some]).all(1)
     equal[equal] = (states[equal] == original).all((1, 2))
     return equal
 
 
 def _note_miss(job: Job, states: NDArray[Any], prediction: Prediction, answer: Answer) -> None:
-    """Remember the best of the states ``(n, K, F)`` that missed, until something is found."""
-    if answer.score is None or answer.reached.any() or len(job.search.pool):
+    """Remember the best of the states ``(n, K, F)`` that missed, and what was said, until something is found."""
+    if answer.reached.any() or len(job.search.pool):
+        return
+    outcomes, unscored = prediction.outcomes, prediction.unscored
+    job.search.said.note(outcomes if unscored is None else outcomes[~unscored])
+    if answer.score is None:
         return
     score = answer.score if prediction.unscored is None else np.where(prediction.unscored, -1.0, answer.score)
     best = int(score.argmax())

@@ -35,22 +35,30 @@ class _Blas:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._libraries: ThreadpoolController | None = None
-        self._limit: Any = None
+        self._libraries: list[Any] | None = None
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._libraries is None:
-                self._libraries = ThreadpoolController()  # looks through all libraries that are loaded, so only once
+                # Looks through all libraries that are loaded, so only once.
+                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             if self._n_inside == 0:
-                self._limit = self._libraries.limit(limits=1, user_api="blas")
+                # Not by its `limit`, which takes a hundred times as long, in every step of a search.
+                self._before = [library.get_num_threads() for library in self._libraries]
+                self._set([1] * len(self._before))
             self._n_inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._n_inside -= 1
             if self._n_inside == 0:
-                self._limit.restore_original_limits()
+                self._set(self._before)
+
+    def _set(self, n_threads: list[int]) -> None:
+        for library, n, before in zip(self._libraries or [], n_threads, self._before, strict=True):
+            if before != 1:
+                library.set_num_threads(n)
 
 
 _BLAS = _Blas()

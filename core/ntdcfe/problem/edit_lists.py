@@ -94,6 +94,16 @@ class EditLists:
         """How many edits each list has ``(n,)``."""
         return (self.kind != NONE).sum(1)
 
+    @property
+    def flat(self) -> EditLists:
+        """The edits of all lists, empty places included, as single edits: columns ``(n * m,)``."""
+        return EditLists(self.codes.reshape(len(self.codes), -1), self.number.reshape(-1))
+
+    def each(self) -> list[EditLists]:
+        """Every list by itself, without its empty places, for lists that are packed."""
+        ends = np.maximum(self.n_edits, 1).tolist()
+        return [EditLists(self.codes[:, i : i + 1, :m], self.number[i : i + 1, :m]) for i, m in enumerate(ends)]
+
     def widened(self, m: int) -> EditLists:
         """The same with at least m places."""
         more = m - self.number.shape[1]
@@ -101,6 +111,8 @@ class EditLists:
 
     def take(self, rows: Any) -> EditLists:
         """Those of the lists; with a pair of rows and places, single edits."""
+        if isinstance(rows, np.ndarray) and rows.dtype.kind == "i":  # by far the most frequent, so by the fastest way
+            return EditLists(self.codes.take(rows, axis=1), self.number.take(rows, axis=0))
         at = rows if isinstance(rows, tuple) else (rows,)
         return EditLists(self.codes[(slice(None), *at)], self.number[at])
 
@@ -138,10 +150,11 @@ class EditLists:
 
     def at(self, place: NDArray[np.int64]) -> EditLists:
         """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
-        return self.take((np.arange(len(place)), place))
+        return self.flat.take(np.arange(len(place)) * self.number.shape[1] + place)
 
     def put(self, rows: NDArray[Any], place: NDArray[np.int64], edits: EditLists) -> None:
         """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``."""
         at = np.flatnonzero(rows)
-        self.codes[:, at, place[at]] = edits.codes[:, at]
-        self.number[at, place[at]] = edits.number[at]
+        places, edits = place[at], edits.take(at)
+        self.codes[:, at, places] = edits.codes
+        self.number[at, places] = edits.number

@@ -8,6 +8,7 @@ they do to one series.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.problem.kind import Window
+from ntdcfe.problem.kind import Window, in_window
 from ntdcfe.problem.kinds import BUILT_IN, PLACE
 from ntdcfe.problem.kinds_used import Kinds
+from ntdcfe.problem.objective import VALUES_AT_ONCE, Touched
 from ntdcfe.problem.space import Space
 
 # A number is rounded to steps of at most this share of its feature's unit: what a person would write (rule of thumb).
@@ -64,38 +66,44 @@ class Editor:
         self.kinds = Kinds() if kinds is None else kinds
         self.units = space.units
         self._values = np.ascontiguousarray(space.original.T)
+        self._at_once = max(1, VALUES_AT_ONCE // space.n_steps)
         self.features = np.flatnonzero(space.movable.any(0))
         self.steps = np.flatnonzero(space.movable.any(1))
-        written = zip(space.units, space.features.precisions, strict=True)
-        self.decimals = np.array([_decimals(unit) if p is None else p for unit, p in written])
+        units, which = np.unique(space.units, return_inverse=True)
+        written = zip(np.array(list(map(_decimals, units.tolist())))[which], space.features.precisions, strict=True)
+        self.decimals = np.array([decimals if p is None else p for decimals, p in written])
         # Limits that come from the reach are not the user's, and are said with as many digits as other numbers.
         self.low, self.high = _written(space.low, self.decimals, np.ceil), _written(space.high, self.decimals, np.floor)
         given = np.isfinite([getattr(feature, "limits", (0.0, 0.0)) for feature in space.features])
         self.low = np.where(given[:, 0], space.low, self.low)
         self.high = np.where(given[:, 1], space.high, self.high)
+        self._limits = np.ascontiguousarray(self.low.T), np.ascontiguousarray(self.high.T)
+        # What edits make of a series keeps their limits, and needs no projection if those are all that there is.
+        low, high = self.low.astype(space.dtype), self.high.astype(space.dtype)
+        self._obeys = space.has_limits_only and bool((low >= space.low).all() and (high <= space.high).all())
 
     def states(self, lists: EditLists) -> NDArray[Any]:
         """The series after each list ``(n, K, F)``, as the space allows it."""
-        return self.space.project(self.applied(lists))
+        return self.states_and_touched(lists)[0]
 
-    def applied(self, lists: EditLists) -> NDArray[Any]:
-        """The series after each list ``(n, K, F)``, edits one after the other, each within the limits."""
+    def states_and_touched(self, lists: EditLists) -> tuple[NDArray[Any], Touched | None]:
+        """The same, and which features of which states may have changed; None if a constraint may change any.
+
+        Edits are applied one after the other, each within the limits.
+        """
         states = np.repeat(self.space.original[None], len(lists.kind), axis=0)
-        for place in range(lists.kind.shape[1]):
-            kind, width = lists.kind[:, place], lists.width[:, place]
-            rows = np.flatnonzero((kind != NONE) & (width == 1))
-            edit = lists.take((rows, place))
-            states[rows, :, edit.feature] = self.apply(edit, states[rows, :, edit.feature])[0]
-            for row in np.flatnonzero((kind != NONE) & (width > 1)):
-                self._apply_to_many(lists.take((row, place)), states[row])
-        return states
-
-    def _apply_to_many(self, edit: EditLists, state: NDArray[Any]) -> None:
-        """Write into a state ``(K, F)`` what one edit of several features makes of them."""
-        at = slice(edit.first, edit.last + 1), slice(edit.feature, edit.feature + edit.width)
-        values = state[at]
-        after = self.kinds.all[int(edit.kind)].apply(values.T, np.ones(values.T.shape, bool), edit.number).T
-        state[at] = np.where(after == values, values, np.clip(after, self.low[at], self.high[at]))
+        rows, edits = one_for_each_feature(lists)
+        # What a list does to one feature is independent of what it does to another: first the first edits of all of
+        # them, then the second ones, and so on.
+        turn = _occurrence(rows * len(self.units) + edits.feature)
+        for now in range(turn.max(initial=-1) + 1):
+            these = np.flatnonzero(turn == now)
+            for start in range(0, len(these), self._at_once):
+                some = these[start : start + self._at_once]
+                row, edit = rows[some], edits.take(some)
+                states[row, :, edit.feature] = self.apply(edit, states[row, :, edit.feature])[0]
+        touched = None if self.space.constrained else (rows[turn == 0], edits.feature[turn == 0])
+        return states if self._obeys else self.space.project(states), touched
 
     def effort(self, lists: EditLists) -> NDArray[np.float64]:
         """How many edits each list counts as ``(n,)``: one of several features is more than one edit."""
@@ -115,17 +123,17 @@ class Editor:
     def _reach_of(self, edit: EditLists) -> tuple[NDArray[Any], NDArray[Any]]:
         """How far the features of single edits may all be moved down and up, columns ``(n,)``."""
         down, up = (self.low - self.space.original).max(0), (self.high - self.space.original).min(0)
-        ends = [slice(f, f + w) for f, w in zip(edit.feature.tolist(), edit.width.tolist(), strict=True)]
-        return np.array([down[end].max() for end in ends]), np.array([up[end].min() for end in ends])
+        of, each = one_for_each_feature(edit.take((slice(None), None)))
+        starts = np.searchsorted(of, np.arange(len(edit)))
+        return np.maximum.reduceat(down[each.feature], starts), np.minimum.reduceat(up[each.feature], starts)
 
     def apply(self, edit: EditLists, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Values ``(n, K)`` after single edits, columns ``(n,)``: within the limits, and as if there were none."""
-        inside, after = self._inside(edit), values.copy()
-        for which in np.unique(edit.kind):
-            rows = edit.kind == which
+        inside, after = in_window(edit.first, edit.last, self.space.n_steps), values.copy()
+        for which, rows in rows_by_kind(edit.kind):
             after[rows] = self._done(which, values[rows], inside[rows], edit.number[rows, None])
         after = np.where(inside, after, values)
-        low, high = self.low[:, edit.feature].T, self.high[:, edit.feature].T
+        low, high = (limits[edit.feature] for limits in self._limits)
         return np.where(after == values, values, np.clip(after, low, high)), after
 
     def _done(
@@ -140,14 +148,9 @@ class Editor:
             raise InvalidInputError(f"{name}.apply must return values {values.shape}, got {done.shape}.")
         return np.where(np.isfinite(done), done, values)
 
-    def _inside(self, edit: EditLists) -> NDArray[np.bool_]:
-        """Which steps are in the window of single edits ``(n, K)``."""
-        steps = np.arange(self.space.n_steps)
-        return (steps >= edit.first[:, None]) & (steps <= edit.last[:, None])
-
     def window(self, edit: EditLists) -> Window:
         """What the original is like in the windows of single edits, columns ``(n,)``."""
-        return Window(self._values[edit.feature], self._inside(edit))
+        return Window(self._values, edit.feature, edit.first, edit.last)
 
     def neutral(self, edit: EditLists) -> NDArray[np.float64]:
         """The numbers ``(n,)`` with which single edits would change nothing, or least."""
@@ -158,6 +161,16 @@ class Editor:
         neutral = self.neutral(edit)
         number = neutral + (edit.number - neutral) * ratio
         return edit.replaced(number=np.where(self.space.discrete[edit.feature], edit.number, number))
+
+    def all_weakened(self, lists: EditLists, ratio: Any) -> EditLists:
+        """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
+        shape, flat, number = lists.number.shape, lists.flat, lists.number.ravel().copy()
+        ratio = np.broadcast_to(np.reshape(ratio, (-1, 1)), shape).ravel()
+        edits = np.flatnonzero(flat.kind != NONE)
+        for start in range(0, len(edits), self._at_once):
+            some = edits[start : start + self._at_once]
+            number[some] = self.weakened(flat.take(some), ratio[some]).number
+        return lists.replaced(number=number.reshape(shape))
 
     def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
         """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
@@ -189,46 +202,79 @@ class Editor:
 
         A feature that does both gets one edit for each direction.
         """
-        space = self.space
-        change = states - space.original
-        parts = []
-        for feature in np.flatnonzero((change != 0).any((0, 1))):
-            for sign in (1.0, -1.0):
-                moved = sign * change[:, :, feature] > 0
-                rows = moved.any(1)
-                if not rows.any():
-                    continue
-                size = np.where(moved, np.abs(change[:, :, feature]), 0.0)
-                edit = EditLists.empty(len(states), 1)
-                edit.feature[:, 0] = feature
-                edit.first[:, 0] = moved.argmax(1)
-                edit.last[:, 0] = space.n_steps - 1 - moved[:, ::-1].argmax(1)
-                if space.discrete[feature]:
-                    place = size.argmax(1)
-                    edit.kind[rows, 0] = PLACE["set"]
-                    edit.number[:, 0] = states[np.arange(len(states)), place, feature]
-                elif space.n_steps == 1:
-                    edit.kind[rows, 0] = PLACE["level"]
-                    edit.number[:, 0] = states[:, 0, feature]
-                else:
-                    edit.kind[rows, 0] = PLACE["shift"]
-                    edit.number[:, 0] = sign * size.max(1)
-                    if not self.kinds.used[PLACE["shift"]]:
-                        shift = edit.take((slice(None), 0))
-                        other = self.of_kind(shift, shift.kind, shift.number)
-                        edit = EditLists.where(rows, other, shift).take((slice(None), None))
-                parts.append(edit)
+        change = states - self.space.original
+        features = np.flatnonzero((change != 0).any((0, 1)))
+        at_once = max(1, VALUES_AT_ONCE // len(change[..., 0].ravel()))
+        parts = [self._of_features(states, some) for some in np.split(features, range(at_once, len(features), at_once))]
         return EditLists.side_by_side(parts).packed()
+
+    def _of_features(self, states: NDArray[Any], features: NDArray[np.int64]) -> EditLists:
+        """The same for some of the features ``(m,)``: those that rise and those that fall, side by side."""
+        space, rows = self.space, np.arange(len(states))[:, None]
+        values = states[:, :, features]  # (n, K, m)
+        change = values - space.original[:, features]
+        parts = []
+        for sign in (1.0, -1.0):
+            moved = sign * change > 0
+            size = np.where(moved, np.abs(change), 0.0)
+            edit = EditLists.empty(len(states), len(features))
+            edit.feature[:] = features
+            edit.first[:] = moved.argmax(1)
+            edit.last[:] = space.n_steps - 1 - moved[:, ::-1].argmax(1)
+            kind, number = PLACE["shift"], sign * size.max(1)
+            if space.n_steps == 1:
+                kind, number = PLACE["level"], values[:, 0]
+            discrete = space.discrete[features]
+            largest = values[rows, size.argmax(1), np.arange(len(features))]
+            edit.number[:] = np.where(discrete, largest, number)
+            edit.kind[:] = np.where(moved.any(1), np.where(discrete, PLACE["set"], kind), NONE)
+            if space.n_steps > 1 and not self.kinds.used[PLACE["shift"]]:
+                shift = EditLists(edit.codes.reshape(5, -1), edit.number.ravel())
+                other = self.of_kind(shift, shift.kind, shift.number)
+                shift = EditLists.where(shift.kind == PLACE["shift"], other, shift)
+                edit = EditLists(shift.codes.reshape(edit.codes.shape), shift.number.reshape(edit.number.shape))
+            parts.append(edit)
+        # Of each feature what rises, then what falls.
+        order = np.arange(2 * len(features)).reshape(2, -1).T.ravel()
+        both = EditLists.side_by_side(parts).take((slice(None), order))
+        return both.take((slice(None), (both.kind != NONE).any(0)))
 
     def _by_kind(self, kinds: NDArray[np.int64], number: Any, edit: EditLists, *columns: Any) -> NDArray[np.float64]:
         """What `number` of each kind gives for the windows of single edits, columns ``(n,)``, of these kinds."""
         out = np.zeros(len(kinds))
-        for which in np.unique(kinds):
-            if which != NONE:
-                rows = np.flatnonzero(kinds == which)
-                window, some = self.window(edit.take(rows)), (column[rows] for column in columns)
-                out[rows] = number(self.kinds.all[which], window, *some)
+        for which, rows in rows_by_kind(kinds):
+            window, some = self.window(edit.take(rows)), (column[rows] for column in columns)
+            out[rows] = number(self.kinds.all[which], window, *some)
         return out if self.kinds.usual else np.where(np.isfinite(out), out, 0.0)
+
+
+def rows_by_kind(kinds: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each of the kinds of single edits ``(n,)``, and the rows that are of it; empty places are left out."""
+    for which in np.flatnonzero(np.bincount(kinds - NONE)[1:]).tolist():
+        yield which, (kinds == which).nonzero()[0]
+
+
+def one_for_each_feature(lists: EditLists) -> tuple[NDArray[np.int64], EditLists]:
+    """The edits of all lists in order, as single edits of one feature each, and the lists that they are of ``(m,)``.
+
+    An edit of several neighbouring features becomes as many edits; empty places are left out.
+    """
+    flat = lists.flat
+    at = np.flatnonzero(flat.kind != NONE)
+    rows, edits = at // lists.number.shape[1], flat.take(at)
+    if (edits.width == 1).all():
+        return rows, edits
+    of = np.repeat(np.arange(len(rows)), edits.width)
+    edits = edits.take(of)
+    return rows[of], edits.replaced(feature=edits.feature + _occurrence(of), width=1)
+
+
+def _occurrence(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of the same have come before each of the keys ``(n,)``."""
+    order = np.argsort(keys, kind="stable")
+    in_order, before = keys[order], np.empty(len(keys), np.int64)
+    before[order] = np.arange(len(keys)) - np.searchsorted(in_order, in_order)
+    return before
 
 
 def _written(limits: NDArray[Any], decimals: NDArray[np.int64], towards: Any) -> NDArray[Any]:
@@ -243,4 +289,4 @@ def _decimals(unit: float) -> int:
     """Decimals with which a number of that unit is written."""
     if not (math.isfinite(unit) and unit > 0):
         return 6
-    return int(np.clip(math.ceil(-math.log10(SHARE_OF_UNIT * unit)), -300, 300))
+    return max(-300, min(300, math.ceil(-math.log10(SHARE_OF_UNIT * unit))))

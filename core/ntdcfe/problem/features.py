@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,9 @@ class Features:
         """`n` continuous features; `common` (``bounds``, ``scale``, ...) holds for each of them."""
         if names is not None and len(names) != n:
             raise InvalidInputError(f"names must have one entry a feature: {n} features, {len(names)} names.")
-        listed = [None] * n if names is None else [str(name) for name in names]
-        return cls([Continuous(name=name, **common) for name in listed], actionable_steps)
+        if names is None:
+            return cls([Continuous(**common)] * n, actionable_steps)
+        return cls([Continuous(name=str(name), **common) for name in names], actionable_steps)
 
     @classmethod
     def from_dict(
@@ -110,9 +112,9 @@ class Features:
     def __getitem__(self, index: int) -> Feature:
         return self.features[index]
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
-        """How many columns the model sees."""
+        """How many columns the model sees; asked for with every batch."""
         return sum(f.n_columns for f in self.features)
 
     def index(self, name: str | int) -> int:
@@ -170,8 +172,11 @@ class Features:
         A missing value (NaN in all columns of the feature) stays one. Integers become floating numbers.
         """
         columns = columns if columns.dtype.kind == "f" else columns.astype(float)
-        values = np.empty((*columns.shape[:-1], len(self)), dtype=columns.dtype)
-        for i, (feature, group) in enumerate(zip(self.features, self.groups(), strict=True)):
+        groups = self.groups()
+        values = np.take(columns, [group.start for group in groups], axis=-1)
+        for i, (feature, group) in enumerate(zip(self.features, groups, strict=True)):
+            if feature.choices is None:
+                continue  # a number is its own value
             part = columns[..., group]
             missing = np.isnan(part).all(-1)
             known = part[~missing]
@@ -182,8 +187,7 @@ class Features:
                     )
                 values[..., i] = np.where(missing, np.nan, part.argmax(-1))
                 continue
-            values[..., i] = part[..., 0]
-            if feature.choices is not None and not np.isin(known, np.asarray(feature.choices, columns.dtype)).all():
+            if not np.isin(known, np.asarray(feature.choices, columns.dtype)).all():
                 got = np.setdiff1d(known, np.asarray(feature.choices, columns.dtype))[:3].tolist()
                 raise InvalidInputError(
                     f"{self.names[i]!r}: the series has {got}, which its values {feature.choices} do not list."

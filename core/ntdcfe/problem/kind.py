@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,16 +19,34 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Window:
-    """n windows of the original: the values of a feature ``(n, K)``, and which of them are inside ``(n, K)``.
+    """n windows of the original, each a feature ``(n,)`` from its first to its last step ``(n,)``, both included.
 
-    `low`, `high` and `mean` are computed on demand: most kinds use none of them.
+    All else is computed on demand: most kinds use none of it.
+
+    Parameters
+    ----------
+    original : array (F, K)
+        The series.
+    feature, first, last : array of int (n,)
     """
 
-    values: Array
-    inside: NDArray[np.bool_]
+    original: Array
+    feature: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.feature)
+
+    @cached_property
+    def values(self) -> Array:
+        """The values of the feature ``(n, K)``."""
+        return np.asarray(self.original[self.feature])
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of them are in the window ``(n, K)``."""
+        return in_window(self.first, self.last, self.original.shape[1])
 
     @property
     def low(self) -> Array:
@@ -43,6 +62,12 @@ class Window:
     def mean(self) -> Array:
         """The mean of each window ``(n,)``."""
         return np.asarray((self.values * self.inside).sum(1) / np.maximum(self.inside.sum(1), 1))
+
+
+def in_window(first: NDArray[np.int64], last: NDArray[np.int64], n_steps: int) -> NDArray[np.bool_]:
+    """Which of the steps are from the first to the last ``(n,)``, both included: ``(n, K)``."""
+    steps = np.arange(n_steps)
+    return np.asarray((steps >= first[:, None]) & (steps <= last[:, None]))
 
 
 class Kind(ABC):

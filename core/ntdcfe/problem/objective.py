@@ -32,6 +32,9 @@ VALUES_AT_ONCE = 50_000
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
 
+#: Places among n states, and features of them that may have changed: ``(m,)`` each.
+Touched = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 
 def weighted_l1(
     original: NDArray[Any], x: NDArray[Any], weights: NDArray[np.float64], discrete: NDArray[np.bool_]
@@ -125,25 +128,32 @@ class Objective:
                 cost = cost + self._of_term(term, x)
             return cost, sparsity
 
-    def cost_of_edits(self, x: NDArray[Any], count: NDArray[Any]) -> NDArray[np.float64]:
+    def cost_of_edits(
+        self, x: NDArray[Any], count: NDArray[Any], touched: Touched | None = None
+    ) -> NDArray[np.float64]:
         """What states ``(n, K, F)`` cost that come about by `count` ``(n,)`` edits: ``(n,)``.
 
-        Prices of edits and of roughness are shares of the cost, so that they weigh the same in a series of ten cells
-        and of ten thousand: every further edit has to make the state that much nearer.
+        `touched` are the features of the states that may have changed, where that is known. Prices of edits and of
+        roughness are shares of the cost, so that they weigh the same in a series of ten cells and of ten thousand:
+        every further edit has to make the state that much nearer.
         """
         with np.errstate(all="ignore"):
             cost = self.cost(x) * (1 + self.price_of_edit) ** count
-            return cost * (1 + self.price_of_roughness * self.roughness(x)) if self.price_of_roughness else cost
+            if self.price_of_roughness:
+                cost = cost * (1 + self.price_of_roughness * self.roughness(x, touched))
+            return cost
 
-    def roughness(self, x: NDArray[Any]) -> NDArray[np.float64]:
+    def roughness(self, x: NDArray[Any], touched: Touched | None = None) -> NDArray[np.float64]:
         """How often the roughness of a feature of states ``(n, K, F)`` has doubled, of the one where most ``(n,)``.
 
-        Roughness is the sum of absolute second differences, in units; some more of it is free.
+        Roughness is the sum of absolute second differences, in units; some more of it is free. Few features of each
+        state are changed, and only those are looked at: `touched`, if that is known, is as in :meth:`cost_of_edits`.
         """
         doubled = np.zeros(len(x))
         if len(self.original) >= 3:
-            # Few features of each state are changed: only those are looked at.
-            rows, features = np.nonzero((x != self.original).any(1) & ~self._feature_discrete)
+            rows, features = np.nonzero((x != self.original).any(1)) if touched is None else touched
+            numbers = ~self._feature_discrete[features]
+            rows, features = rows[numbers], features[numbers]
             units = self._feature_units[features]
             before, after = _roughness(self.original.T)[features] / units, np.empty(len(rows))
             at_once = max(1, VALUES_AT_ONCE // len(self.original))
@@ -152,8 +162,9 @@ class Objective:
                 after[part] = _roughness(x[rows[part], :, features[part]])
             after /= units
             after = np.maximum(after - FREE_STEP, before)
-            ratio = (after + LEAST_ROUGHNESS) / (before + LEAST_ROUGHNESS)
-            np.maximum.at(doubled, rows, np.log2(ratio / FREE_ROUGHNESS))
+            rougher = after != before
+            ratio = (after[rougher] + LEAST_ROUGHNESS) / (before[rougher] + LEAST_ROUGHNESS)
+            np.maximum.at(doubled, rows[rougher], np.log2(ratio / FREE_ROUGHNESS))
         return doubled
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:

@@ -53,6 +53,8 @@ class Space:
         The cells that may be acted on.
     discrete : array (F,)
         Which features take listed values, `choices` has the values.
+    constrained, has_limits_only : bool
+        Whether constraints may move cells that nobody acted on; whether all states within the limits are allowed.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Space:
         self.features = features
         self._constraints = tuple(constraints)
         self._moving, self._computing = bound(self._constraints, features)
+        self.constrained = bool(self._moving or self._computing)
         self.on_violation = on_violation
         self.units = np.ones(len(features)) if units is None else units
         self.integers = integers
@@ -89,14 +92,13 @@ class Space:
                 "bounds, direction, moves or actionable_steps."
             )
         within = (self.low <= original) & (original <= self.high)
-        # Nothing but limits, which the original keeps: projecting is clipping.
-        self._plain = bool(
+        # The original keeps them: projecting is clipping.
+        self.has_limits_only = bool(
             self.movable.all()
             and within.all()
             and not self.discrete.any()
             and not self.limits.precisions
-            and not self._moving
-            and not self._computing
+            and not self.constrained
             and on_violation == "cap"
         )
         self._seen_original = self._with_gaps(original)
@@ -117,7 +119,7 @@ class Space:
     @property
     def unlimited(self) -> bool:
         """Whether every value of every cell is allowed."""
-        return self._plain and not (np.isfinite(self.low).any() or np.isfinite(self.high).any())
+        return self.has_limits_only and not (np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -155,7 +157,7 @@ class Space:
 
         A proposal that cannot be made to obey falls back on `previous`, the original if not given.
         """
-        if self._plain:
+        if self.has_limits_only:
             x = np.maximum(proposals, self.low)  # half the time of np.clip
             return np.minimum(x, self.high, out=x).astype(self.dtype, copy=False)
         x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)

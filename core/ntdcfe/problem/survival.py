@@ -106,24 +106,25 @@ class Noise:
         if self.survival.noise == 0:
             # What comes late may be a value that a feature does not list, or a move that is forbidden.
             return self.space.project(states) if self.survival.late else states.copy()
-        noise = self._draws(len(states))
-        noise *= np.reshape(np.asarray(factor, self._dtype), (-1, 1, 1))
+        noise = self._draws(len(states), np.reshape(np.asarray(factor, self._dtype), (-1, 1, 1)))
         noisy = (states + noise).astype(self.space.dtype, copy=False)
         if self._dtype is np.float64:
             noisy = np.where(np.isfinite(noisy), noisy, states)  # next to the largest number there is
         return noisy if self.space.unlimited else self.space.project(noisy, states)
 
-    def _draws(self, n: int) -> NDArray[Any]:
-        """n draws ``(n, K, F)``."""
+    def _draws(self, n: int, factor: NDArray[Any]) -> NDArray[Any]:
+        """n draws ``(n, K, F)``, times `factor`."""
         if self._reused == 1:
-            return self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=self._dtype)
+            noise = self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=self._dtype)
+            return np.multiply(noise, factor, out=noise)
         if self._left < n:
             rows = int(np.clip(self.MOST_NUMBERS // self._scale.size, 16, self.KEPT))
             self._kept = self._scale * self.rng.standard_normal((rows, *self._scale.shape), dtype=self._dtype)
             self._left = rows * self._reused
         self._left -= n
-        sign = self.rng.choice(np.array([-1, 1], self._dtype), (n, 1, 1))
-        return self._kept[self.rng.integers(len(self._kept), size=n)] * sign
+        sign = np.array([-1, 1], self._dtype)[self.rng.integers(0, 2, (n, 1, 1))]
+        noise = self._kept[self.rng.integers(len(self._kept), size=n)]
+        return np.multiply(noise, sign * factor, out=noise)
 
     def _delayed(self, states: NDArray[Any]) -> NDArray[Any]:
         """Copies of states whose changes come up to so many steps too late, each by a random number of steps."""

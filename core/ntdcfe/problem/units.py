@@ -6,6 +6,7 @@ one in millimetres are treated alike.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,10 @@ def units_of(
             units[i] = 1.0
         elif feature.scale is not None:
             units[i] = feature.scale
-        elif np.isfinite(feature.limits).all() and feature.limits[0] < feature.limits[1]:
-            units[i] = (feature.limits[1] - feature.limits[0]) / UNITS_IN_BOUNDS
+        elif feature.bounds is not None:
+            low, high = feature.limits
+            if math.isfinite(low) and math.isfinite(high) and low < high:
+                units[i] = (high - low) / UNITS_IN_BOUNDS
     given = units[~features.discrete & ~np.isnan(units)]
     typical = np.median(given) if len(given) else np.maximum(1.0, 0.1 * size)
     units = np.where(np.isnan(units), typical, units)

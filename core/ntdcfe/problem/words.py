@@ -17,6 +17,7 @@ from ntdcfe.problem.edits import Edit, Editor
 from ntdcfe.problem.feature import Feature, OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.kind import Kind
+from ntdcfe.problem.said import RANGE, THE_SAME
 
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
@@ -53,8 +54,9 @@ def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str
     told = [edit.text for edit in edits]
     by_feature: dict[str, list[str]] = {}
     spoken_of: set[str] = set()
+    place = {name: i for i, name in enumerate(names)}  # looked up for every edit: names.index would go through all
     for edit in edits:
-        spoken_of |= set(names[names.index(edit.feature) : names.index(edit.last_feature) + 1])
+        spoken_of.update(names[place[edit.feature] : place[edit.last_feature] + 1])
     for change in runs:
         if change.feature not in spoken_of:
             by_feature.setdefault(change.feature, []).append(change.text)
@@ -85,21 +87,39 @@ def reservations(cf: Counterfactual) -> list[str]:
     return told
 
 
-def reason(status: str, implausible: bool, cause: Exception | None, contradicted: bool = False) -> str:
+def reason(cf: Counterfactual) -> str:
     """Why there is no counterfactual, and what to do."""
-    if contradicted and status in ("not_found", "budget_exhausted"):
+    if cf.contradicted and cf.status in ("not_found", "budget_exhausted"):
         return (
             "the model gives different answers to the same question, and none could be relied on; where they depend on "
             "what else is in a call, SearchSettings(max_batch_size=1) asks row by row; else raise max_rows"
         )
-    if implausible:
+    if cf.implausible:
         return "valid series were found, but none that is plausible; raise max_rows, or loosen plausible"
-    return {
-        "not_found": "the search ended without one; loosen constraints or allow more features to change",
-        "budget_exhausted": "the budget ran out; raise max_rows or max_seconds, or loosen constraints",
-        "interrupted": "the search was interrupted",
-        "model_failed": f"the model failed: {cause}",
-    }[status]
+    if cf.status == "not_found":
+        return f"the search ended without one{_tried(cf)}; loosen constraints or allow more features to change"
+    if cf.status == "budget_exhausted":
+        spent = f"{cf.rows} rows were asked" if cf.complete else f"its time was over after {cf.rows} rows"
+        more = "max_rows" if cf.complete else "max_seconds"
+        # A constant model has none, whatever is raised.
+        first = "see whether it ever says anything else; if so, " if cf.said.endswith(THE_SAME) else ""
+        return f"the budget ran out: {spent}{_tried(cf)}; {first}raise {more}, {_further(cf)}"
+    return "the search was interrupted" if cf.status == "interrupted" else f"the model failed: {cf.cause}"
+
+
+def _tried(cf: Counterfactual) -> str:
+    """What the model said while nothing was found, and how far features were let go."""
+    said = f", and the model said {cf.said}" if cf.said else ""
+    return said + (f", though features went up to {cf.widened:.3g} times as far as usual" if cf.widened > 1 else "")
+
+
+def _further(cf: Counterfactual) -> str:
+    """What else may help where the budget ran out."""
+    # Of a series that is all but still, the own deviation does not tell how far a feature may go: bounds or a scale do
+    # (tried on networks of sktime; a larger reach alone did not help).
+    wider = "give the features bounds or a scale, so that they go further at once, " if cf.widened > 1 else ""
+    less = cf.said.startswith(RANGE)
+    return wider + ("loosen constraints, or ask for less" if less else "or loosen constraints")
 
 
 def outcome_in_words(outcome: Any) -> str:
@@ -111,6 +131,8 @@ def number_in_words(value: float) -> str:
     """A number with all of its digits, and no more."""
     if value == 0:
         return "0"
+    if 1e-4 <= abs(value) < 1e15:  # the same digits in a fifth of the time: there may be half a million
+        return repr(float(value)).removesuffix(".0")
     return np.format_float_positional(value, trim="-") if 1e-6 <= abs(value) < 1e15 else repr(float(value))
 
 
@@ -134,31 +156,42 @@ def edits_in_words(editor: Editor, lists: EditLists, state: NDArray[Any]) -> tup
     A feature that limits or constraints moved elsewhere than its edits say is left out: its runs tell of it.
     """
     space, features = editor.space, editor.space.features
-    values, places = space.original.T.copy(), np.flatnonzero(lists.kind[0] >= 0)
-    told: dict[int, Edit] = {}
+    values, told = space.original.T.copy(), dict[int, Edit]()
     exact, frozen = np.ones(len(values), bool), ~features.step_mask(space.n_steps)
-    for place in places:
-        edit = lists.take((slice(None), place))
-        (which, feature, width, first, last), number = edit.codes[:, 0].tolist(), edit.number[0].item()
-        kind = editor.kinds.all[which]
-        of = range(feature, feature + width)
-        each = edit.take(np.zeros(width, int)).replaced(feature=np.array(of))
-        before, (after, unlimited) = values[of].copy(), editor.apply(each, values[of])
+    for places in _that_do_not_meet(lists):
+        edits = lists.take((0, places))
+        ends = edits.width.cumsum()
+        each = edits.take(np.repeat(np.arange(len(places)), edits.width))  # one for each feature
+        each.feature[:] += np.arange(ends[-1]) - np.repeat(ends - edits.width, edits.width)
+        before = values[each.feature]
+        after, unlimited = editor.apply(each, before)
         after[:, frozen], unlimited[:, frozen] = before[:, frozen], before[:, frozen]
-        values[of], changed = after, (after != before).any(0)
-        if not changed.any():
-            continue
-        first, last = _trimmed(kind, first, last, changed)
-        text = _edit_in_words(features, feature, width, kind, first, last, number, space.original[:, feature])
-        if width == 1:
-            caps = _caps(unlimited[0, first : last + 1], values[feature, first : last + 1])
-            text += caps or ""
-            exact[feature] &= caps is not None
-        text += _but_not(features, frozen, first, last)
-        names = features.names[feature], features.names[feature + width - 1]
-        told[int(place)] = Edit(names[0], first, last, kind.name, number, text, names[1])
+        values[each.feature], differs = after, after != before
+        columns = map(np.ndarray.tolist, (places, ends, edits.number, *edits.codes))
+        for place, end, number, which, feature, width, first, last in zip(*columns, strict=True):
+            changed = differs[end - width : end].any(0)
+            if not changed.any():
+                continue
+            kind, row = editor.kinds.all[which], end - 1
+            first, last = _trimmed(kind, first, last, changed)
+            text = _edit_in_words(features, feature, width, kind, first, last, number, space.original[:, feature])
+            if width == 1:
+                caps = _caps(unlimited[row, first : last + 1], after[row, first : last + 1])
+                text += caps or ""
+                exact[feature] &= caps is not None
+            text += _but_not(features, frozen, first, last)
+            names = features.names[feature], features.names[feature + width - 1]
+            told[place] = Edit(names[0], first, last, kind.name, number, text, names[1])
     exact &= (values == state.T).all(1)
     return tuple(edit for place, edit in told.items() if exact[_of(lists, place)].all())
+
+
+def _that_do_not_meet(lists: EditLists) -> list[NDArray[np.int64]]:
+    """Places of one list ``(1, m)`` in order: together if each edit is of one feature of its own, else one by one."""
+    places = np.flatnonzero(lists.kind[0] >= 0)
+    feature, width = lists.feature[0, places], lists.width[0, places]
+    apart = bool((width == 1).all()) and len(np.unique(feature)) == len(feature) > 0
+    return [places] if apart else list(places[:, None])
 
 
 def _of(lists: EditLists, place: int) -> slice:
@@ -198,6 +231,8 @@ def _caps(unlimited: NDArray[Any], after: NDArray[Any]) -> str | None:
 
 def _but_not(features: Features, frozen: NDArray[np.bool_], first: int, last: int) -> str:
     """The frozen steps ``(K,)`` within a window, in words."""
+    if not frozen[first : last + 1].any():
+        return ""
     inside = np.pad(frozen[first : last + 1], 1).astype(np.int8)
     starts, stops = (np.flatnonzero(np.diff(inside) == edge) + first for edge in (1, -1))
     spans = [when(features, a, b - 1, len(frozen)) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]

@@ -177,8 +177,11 @@ class Batch:
                 for group, results in in_parallel(
                     work, todo, lambda group: (self.X[group], [self.targets[i] for i in group]), options
                 ):
-                    for i, cf in zip(group, results or [None] * len(group), strict=True):
-                        yield i, self.untouched(i, PredictorError(DEADLY)) if cf is None else cf
+                    if results is None or isinstance(results, PredictorError):
+                        cause = results or PredictorError(DEADLY)
+                        yield from ((i, self.untouched(i, cause)) for i in group)
+                    else:
+                        yield from zip(group, results, strict=True)
             finally:
                 # Threads do not end by themselves, and a model at work when the interpreter ends can crash it.
                 halt.request()

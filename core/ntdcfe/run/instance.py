@@ -71,7 +71,7 @@ def job_of(
     budget = Budget(settings, problem.space.n_steps, state.size)
     keep = KEPT_BY_ALGORITHM_1 if settings.algorithm == "algorithm_1" else KEPT
     keep = max(keep, 2 * settings.n_counterfactuals)
-    search = Search(problem, settings, Pool(problem, keep), budget, explainer.seed)
+    search = Search(problem, settings, Pool(problem, keep), budget, explainer.seed, target.regression)
     return Job(search, target, budget, _algorithm(settings))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 
 from joblib.externals.loky import get_reusable_executor
 
-from ntdcfe.errors import InvalidInputError
+from ntdcfe.errors import InvalidInputError, PredictorError
 
 try:
     import cloudpickle  # type: ignore[import-untyped]
@@ -20,6 +21,10 @@ except ImportError:  # before joblib 1.6 it is a part of joblib
 
 # How often Dask's scheduler is asked whether workers have died.
 SECONDS_BETWEEN_LOOKS = 0.25
+# A cluster that had workers and has been without any for so long gets no others: Dask itself would wait for ever. Rule
+# of thumb: a cluster that adapts to its load may take minutes to start a machine.
+SECONDS_WITHOUT_WORKERS = 300.0
+NO_WORKERS = "the Dask cluster lost its workers and got no others; see why they ended, start some and ask again."
 # In place of a result that a worker took along.
 _LOST = object()
 
@@ -118,7 +123,8 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
     Dask tries what a dead worker was at work on elsewhere, and gives up on a task after four deaths, each of which
     costs the start of a process. Here one is enough for suspicion: each instance of what was on a worker that died is
     tried alone. One death alone would not do: the worker may have died of what it was at work on before, which cannot
-    be stopped. The result of an instance of which two workers die is None.
+    be stopped. The result of an instance of which two workers die is None. Where no workers are left, that of all
+    others is a PredictorError.
     """
     import distributed
 
@@ -132,17 +138,26 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
             suspects += group
         else:
             yield group, result
+    gone: PredictorError | None = None
     for i in suspects:
+        if gone is not None:
+            yield [i], gone
+            continue
         for group, result in _each_once(client, work, [[i]], arguments, deaths=2):
+            gone = result if isinstance(result, PredictorError) else None
             yield group, None if result is _LOST else result
 
 
 def _each_once(
     client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int
 ) -> Iterator[tuple[Sequence[int], Any]]:
-    """Each group with its result as soon as it is there; `_LOST` where so many workers died that had it."""
+    """Each group with its result as soon as it is there; `_LOST` where so many workers died that had it.
+
+    A PredictorError where the cluster has lost all its workers.
+    """
     import distributed
 
+    with_workers = float("inf")  # a cluster that has none yet may get some
     left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
     try:
         while left:
@@ -158,6 +173,11 @@ def _each_once(
             for future in _on_dead_workers(client, list(left), deaths):
                 future.cancel()
                 yield left.pop(future), _LOST
+            if done or client.nthreads():
+                with_workers = time.monotonic()
+            elif time.monotonic() - with_workers > SECONDS_WITHOUT_WORKERS:
+                yield from ((group, PredictorError(NO_WORKERS)) for group in left.values())
+                return
     finally:
         client.cancel(list(left))
 

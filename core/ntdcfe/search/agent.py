@@ -79,6 +79,7 @@ class Agent:
         with torch.no_grad():
             before = self.policy(inputs).log_prob(action)
         for _ in range(settings.epochs):
+            self.search.budget.look_at_clock()
             pi = self.policy(inputs)
             ratio = (pi.log_prob(action) - before).clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)

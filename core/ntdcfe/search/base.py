@@ -18,6 +18,7 @@ from ntdcfe.counterfactual import Update
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.problem import Problem
+from ntdcfe.problem.said import Said
 from ntdcfe.problem.space import Space
 from ntdcfe.search.pool import Pool
 
@@ -110,6 +111,9 @@ class Allowance(Protocol):
     def left(self, share: float = 1.0, found: bool = True) -> bool:
         """Whether less than that share is used up; of the rows alone, as long as nothing is found."""
 
+    def look_at_clock(self, ahead: float = 0.0) -> None:
+        """Ends the search when its seconds are used up, or will be after a step that takes so many of them."""
+
     def replan(self) -> None:
         """Something is found: spread the rows that are left over batches anew, if it took long."""
 
@@ -123,6 +127,8 @@ class Search:
     pool: Pool
     budget: Allowance
     seed: int
+    of_values: bool = False
+    """Whether scores are of a regressor's values: the share of the way to the target, half of it at the boundary."""
     first_found: int | None = None
     """Rows it took to the first counterfactual of the default search."""
     history: list[Update] = field(default_factory=list)
@@ -142,6 +148,7 @@ class Search:
     """What an implausible state costs more than by its distance: as much as the first plausible one, if that is far."""
 
     def __post_init__(self) -> None:
+        self.said = Said(self.of_values)  # while nothing is found
         self.rng = np.random.default_rng(self.seed)
         # A generator of its own, so that what is kept of labels does not reach the other draws.
         self.novelty_rng = np.random.default_rng([self.seed, 3])
@@ -198,6 +205,7 @@ class Search:
 
         Those that cannot be made to obey are `previous` again, the original if not given.
         """
+        self.budget.look_at_clock()
         states = self.space.project(proposals, previous)
         self.budget.proposed += len(states)
         answer = yield states

@@ -32,6 +32,8 @@ class EpisodeTuning:
     growth, rounds_before_widening, widening : float, int, float
         After a round without success many features are moved so much further at once; after every so many rounds
         the reach grows by `widening`, too.
+    most_widening : float
+        The most that it grows at once, where the values of a regressor tell how far there is to go.
     more_starts : int
         A find that was hard to come by and is the only one of its kind may lead nowhere: so many batches more look
         for another (measured on Heartbeat KNN).
@@ -44,6 +46,7 @@ class EpisodeTuning:
     growth: float = 1.5
     rounds_before_widening: int = 2
     widening: float = 2.0
+    most_widening: float = 32.0
     more_starts: int = 4
 
     __repr__ = typed_back
@@ -89,7 +92,21 @@ class Episodes:
                 best = yield from many_at_once(search, strength, best)
                 yield from explore(search)
             if failures % tuning.rounds_before_widening == 0:
-                search.space.limits.widen(tuning.widening)
+                factor = self._widening(best.score)
+                search.space.limits.widen(factor)
+                strength *= factor / tuning.widening
+
+    def _widening(self, score: float) -> float:
+        """How many times as far features may go after rounds without success, by the best score that these had.
+
+        A regressor's tells how far there is to go: where features went as far as they may and its value came a tenth
+        of the way, ten times as far is tried. A series that is all but still, whose own deviation is no measure of what
+        matters to the model, would else take all rows to get there.
+        """
+        tuning = self.tuning
+        if not self.search.of_values or not score > 0:
+            return tuning.widening
+        return float(np.clip(0.5 / score, tuning.widening, tuning.most_widening))
 
     def play(self) -> Asks:
         """One round: every episode acts until it is valid or out of interventions; then the agent learns."""

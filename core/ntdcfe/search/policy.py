@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -21,6 +21,15 @@ from ntdcfe.problem.transition import Intervention
 LEAST_STD = 0.01
 # The most units that a network sees a feature moved by (rule of thumb: far beyond what any search reaches).
 FARTHEST = 1e6
+# Weights that are drawn between two looks at the clock: some tens of milliseconds.
+WEIGHTS_AT_ONCE = 4_000_000
+
+#: Raises where time is up, see :meth:`ntdcfe.search.base.Allowance.look_at_clock`.
+Clock: TypeAlias = Callable[[], None]
+
+
+def no_clock() -> None:
+    """For work without a limit."""
 
 
 @contextmanager
@@ -169,14 +178,18 @@ class PaperPolicy(Policy):
         Sizes of the hidden layers.
     generator : torch.Generator
         Draws the initial weights.
+    look_at_clock : callable
+        Called now and then: a series of 100,000 cells means 100,000,000 weights.
     """
 
-    def __init__(self, space: Space, hidden: Sequence[int], generator: torch.Generator) -> None:
+    def __init__(
+        self, space: Space, hidden: Sequence[int], generator: torch.Generator, look_at_clock: Clock = no_clock
+    ) -> None:
         super().__init__(space)
         n_inputs = len(space.original) * sum(1 if c is None else len(c) for c in space.choices)
         sizes = [n_inputs, *hidden]
-        self.body = _layers(sizes, nn.ReLU, generator)
-        self.heads = _linear(sizes[-1], self.n_outputs, generator)
+        self.body = _layers(sizes, nn.ReLU, generator, look_at_clock)
+        self.heads = _linear(sizes[-1], self.n_outputs, generator, look_at_clock)
 
     def inputs(self, states: NDArray[Any]) -> Tensor:
         """What the network sees of states ``(n, K, F)``: categories one-hot, flattened ``(n, I)``."""
@@ -237,17 +250,22 @@ def squashed(x: NDArray[Any], linear: float = 10.0) -> NDArray[Any]:
     return np.where(size <= linear, x, np.sign(x) * beyond)
 
 
-def _layers(sizes: Sequence[int], activation: type[nn.Module], generator: torch.Generator) -> nn.Sequential:
+def _layers(
+    sizes: Sequence[int], activation: type[nn.Module], generator: torch.Generator, look_at_clock: Clock = no_clock
+) -> nn.Sequential:
     """Linear layers between those sizes, each followed by the activation."""
-    pairs = [(_linear(n_in, n_out, generator), activation()) for n_in, n_out in pairwise(sizes)]
+    pairs = [(_linear(n_in, n_out, generator, look_at_clock), activation()) for n_in, n_out in pairwise(sizes)]
     return nn.Sequential(*(layer for pair in pairs for layer in pair))
 
 
-def _linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
+def _linear(n_in: int, n_out: int, generator: torch.Generator, look_at_clock: Clock = no_clock) -> nn.Linear:
     """torch's own default initialisation, drawn from our generator instead of the global one."""
     layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=torch.float32)  # type: ignore[no-untyped-call]
     bound = n_in**-0.5
+    at_once = max(1, WEIGHTS_AT_ONCE // n_in)
     with torch.no_grad():
-        layer.weight.uniform_(-bound, bound, generator=generator)
+        for start in range(0, n_out, at_once):  # numbers are drawn one after the other: parts make no difference
+            look_at_clock()
+            layer.weight[start : start + at_once].uniform_(-bound, bound, generator=generator)
         layer.bias.uniform_(-bound, bound, generator=generator)
     return layer

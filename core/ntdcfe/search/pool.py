@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe.problem.objective import VALUES_AT_ONCE
 from ntdcfe.problem.problem import Problem
 from ntdcfe.search.different import different
 
@@ -41,6 +42,7 @@ class Pool:
         self._entries: list[Entry] = []
         self._niches: dict[tuple[int, bool], Entry] = {}
         self._sets: dict[bytes, Entry] = {}  # the best of those that change the same features
+        self._diverse: dict[int, list[NDArray[Any]]] = {}  # what was told last, until a state is taken in or forgotten
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -69,6 +71,7 @@ class Pool:
         key = _key(x)
         if key in self._seen:
             return False
+        self._diverse = {}
         self._seen.add(key)
         plausible, objective = self.problem.plausible, self.problem.objective
         if plausible is None or plausible(x[None])[0]:
@@ -83,6 +86,7 @@ class Pool:
 
         Beside those that lead in their niche, at most the `most` best of them.
         """
+        self._diverse = {}
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
         best = np.argsort(cost, kind="stable")[:most]
         for i in best[cost[best] < last]:
@@ -90,10 +94,9 @@ class Pool:
             if key not in self._seen:
                 self._seen.add(key)
                 self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
-        size, shift = self._by_feature(x)
-        leaders = _leaders(self.problem.objective.of_features(size), shift, cost)
-        self._niches = self._updated(self._niches, leaders, x, cost, sparsity)
-        self._sets = self._updated(self._sets, _least_of_sets(size, cost), x, cost, sparsity)
+        leads, rises, sets = self._by_feature(x)
+        self._niches = self._updated(self._niches, _leaders(leads, rises, cost), x, cost, sparsity)
+        self._sets = self._updated(self._sets, _least_of_sets(sets, cost), x, cost, sparsity)
 
     def replace(self, x: NDArray[Any]) -> None:
         """Keep these valid states ``(n, K, F)`` only."""
@@ -102,13 +105,18 @@ class Pool:
 
     def retain(self, x: NDArray[Any]) -> None:
         """Forget all but these valid states ``(n, K, F)``, niches included."""
-        self._niches, self._sets = {}, {}
+        self._niches, self._sets, self._diverse = {}, {}, {}
         self._entries, self._seen = [], set()
         if len(x):
             self.extend(x, *self.problem.objective.cost_and_sparsity(x))
 
     def diverse(self, n: int) -> list[NDArray[Any]]:
         """Up to `n` states that differ in what they change, see :func:`different`; the best first."""
+        if n not in self._diverse:
+            self._diverse[n] = self._different(n)
+        return list(self._diverse[n])
+
+    def _different(self, n: int) -> list[NDArray[Any]]:
         known = [*self._entries, *self._niches.values(), *self._sets.values()]
         entries = sorted(known, key=lambda entry: entry[:2])
         pool = list({entry.state.tobytes(): entry.state for entry in entries}.values())
@@ -139,8 +147,17 @@ class Pool:
             groups = dict(sorted(groups.items(), key=lambda item: item[1][:2])[: self.keep])
         return groups
 
-    def _by_feature(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """How much each feature of states ``(n, K, F)`` changes, and in sum ``(n, F)``."""
+    def _by_feature(self, x: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.uint8]]:
+        """Of states ``(n, K, F)`` the feature that changes most, whether it rises ``(n,)``, and all that change.
+
+        The last are bits ``(n, F / 8)``. A few states at a time: what is kept of each is small.
+        """
+        at_once = max(1, VALUES_AT_ONCE // x[0].size) if len(x) else 1
+        parts = [self._of_some(x[start : start + at_once]) for start in range(0, max(len(x), 1), at_once)]
+        leads, rises, sets = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return leads, rises, sets
+
+    def _of_some(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         space = self.problem.space
         change = x - space.original
         shift = change.sum(1)
@@ -148,22 +165,22 @@ class Pool:
         if space.discrete.any():
             size = np.where(space.discrete, np.count_nonzero(change, axis=1), size)
             shift = np.where(space.discrete, size, shift)
-        return size, shift
+        leads = self.problem.objective.of_features(size).argmax(1)
+        return leads, shift[np.arange(len(shift)), leads] > 0, np.packbits(size > 0, axis=1)
 
 
-def _least_of_sets(size: NDArray[Any], cost: NDArray[np.float64]) -> dict[bytes, int]:
-    """The least costly row of each set of changed features, from how much each changes ``(n, F)``."""
-    sets = np.packbits(size > 0, axis=1)
+def _least_of_sets(sets: NDArray[np.uint8], cost: NDArray[np.float64]) -> dict[bytes, int]:
+    """The least costly row of each set of changed features, which are bits ``(n, F / 8)``."""
     return {sets[i].tobytes(): int(i) for i in np.argsort(-cost, kind="stable")}
 
 
-def _leaders(size: NDArray[Any], shift: NDArray[Any], cost: NDArray[np.float64]) -> dict[tuple[int, bool], int]:
-    """The least costly row of each niche: the feature that changes most, and whether it rises."""
-    feature = size.argmax(1)
-    rises = shift[np.arange(len(shift)), feature] > 0
+def _leaders(
+    leads: NDArray[np.int64], rises: NDArray[np.bool_], cost: NDArray[np.float64]
+) -> dict[tuple[int, bool], int]:
+    """The least costly row of each niche: the feature that changes most ``(n,)``, and whether it rises ``(n,)``."""
     order = np.argsort(cost, kind="stable")
-    _, first = np.unique(2 * feature[order] + rises[order], return_index=True)
-    return {(int(feature[i]), bool(rises[i])): int(i) for i in order[first]}
+    _, first = np.unique(2 * leads[order] + rises[order], return_index=True)
+    return {(int(leads[i]), bool(rises[i])): int(i) for i in order[first]}
 
 
 def _key(state: NDArray[Any]) -> bytes:

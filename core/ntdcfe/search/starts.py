@@ -130,10 +130,12 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
         ratio = rng.choice((*tuning.stretches, strength), n)[:, None, None]
         stretched = free & (kind < tuning.stretched) & (base != centre)  # a constant feature cannot be stretched
         proposals = np.where(stretched, centre + ratio * (base - centre), proposals)
+        search.budget.look_at_clock()
         # Only a wave makes a constant feature vary.
         swinging = tuning.swinging if strength > tuning.probe_strength * tuning.swings_from else 0.0
-        swings = (size * space.units)[:, None] * _waves(n, space.n_steps, shape[1], rng)
-        proposals = np.where(free & (kind > 1 - swinging), base + swings, proposals)
+        rows = np.flatnonzero(kind > 1 - swinging)
+        swings = (size[rows] * space.units)[:, None] * _waves(n, space.n_steps, shape[1], rng, rows)
+        proposals[rows] = np.where(free[rows], base[rows] + swings, proposals[rows])
     outcome = yield from search.ask(proposals)
     # A score that is the same everywhere, as of labels in one-hot columns, tells nothing.
     if outcome.score is None or outcome.score.max() <= max(best.score, outcome.score.min()):
@@ -142,8 +144,10 @@ def many_at_once(search: Search, strength: float, best: Best) -> Generator[NDArr
     return Best(outcome.states[first].copy(), float(outcome.score[first]))
 
 
-def _waves(n: int, n_steps: int, n_features: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Sines ``(n, K, F)``: for each of n a period, from two steps to all of them, and phases of the features."""
-    period = 2 * (n_steps / 2) ** rng.random((n, 1, 1))
-    turns = np.arange(n_steps)[:, None] / period + rng.random((n, 1, n_features))
+def _waves(
+    n: int, n_steps: int, n_features: int, rng: np.random.Generator, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Sines ``(m, K, F)`` for m `rows` of n: each has a period, from two steps to all of them, and its phases."""
+    period, phase = 2 * (n_steps / 2) ** rng.random((n, 1, 1)), rng.random((n, 1, n_features))
+    turns = np.arange(n_steps)[:, None] / period[rows] + phase[rows]
     return np.sin(2 * np.pi * turns)

@@ -160,25 +160,29 @@ def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
     space, rng, tuning = search.space, search.rng, search.settings.tuning
     original, furthest = space.original[0], tuning.surrogate.unlimited * space.units
     ends = np.clip([space.low[0], space.high[0]], original - furthest, original + furthest)
-    whole, half = [], []
-    for i in np.flatnonzero(space.movable[0]):
-        if (choices := space.choices[i]) is not None:
-            others = choices != original[i]
-            if i in space.limits.forbidden:
-                others &= ~space.limits.forbidden[i][0]
-            others = rng.permutation(choices[others])
-            whole += [(i, value) for value in others[: tuning.tables.most_choices]]
-            continue
-        whole += [(i, end) for end in ends[:, i]]
-        half += [(i, (original[i] + end) / 2) for end in ends[:, i]]
-    feature, value = zip(*whole, *half, strict=True)
+    numbers = np.flatnonzero(space.movable[0] & ~space.discrete)
+    features, values = [np.repeat(numbers, 2)], [ends[:, numbers].T.ravel()]
+    for i in np.flatnonzero(space.movable[0] & space.discrete):
+        choices = space.choices[i]
+        assert choices is not None
+        others = choices != original[i]
+        if i in space.limits.forbidden:
+            others &= ~space.limits.forbidden[i][0]
+        values.append(rng.permutation(choices[others])[: tuning.tables.most_choices])
+        features.append(np.full(len(values[-1]), i))
+    half = ((original + ends) / 2)[:, numbers].T.ravel()
+    order = np.argsort(np.concatenate(features), kind="stable")
+    feature = np.concatenate([np.concatenate(features)[order], features[0]])
+    value = np.concatenate([np.concatenate(values)[order], half])
     waiting = np.empty((0, *space.original.shape), space.dtype)
     for start in range(0, len(feature), n):
         some = slice(start, start + n)
         states = np.repeat(space.original[None], len(feature[some]), axis=0)
         states[np.arange(len(states)), 0, feature[some]] = value[some]
         states = space.project(states)
-        waiting = np.concatenate([waiting, states[(states != space.original).any((1, 2))]])
+        changed = (states != space.original).any((1, 2))
+        states = states if changed.all() else states[changed]  # copies of wide rows take longer than all else here
+        waiting = np.concatenate([waiting, states]) if len(waiting) else states
         if len(waiting) >= n:
             yield waiting[:n]
             waiting = waiting[n:]

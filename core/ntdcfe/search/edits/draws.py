@@ -12,6 +12,7 @@ from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.kinds import PLACE
 from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.space import Space
+from ntdcfe.search.draws import signs, weighted
 
 # How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
 # of thumb: bands of a spectrum, sensors of an array).
@@ -54,7 +55,7 @@ class Drawer(Editor):
         feature = rng.choice(self.features, n) if features is None else features
         first, last = self.draw_windows(n, rng) if windows is None else windows
         kind = self.draw_kinds(feature, rng)
-        change = rng.choice([-1.0, 1.0], n) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
+        change = signs(n, rng) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
         edit = EditLists.of(kind, feature, np.ones(n), first, last, np.zeros(n))
         drawn = self.of_kind(edit, kind, change)
         for i in np.flatnonzero(self.space.discrete[feature]):
@@ -68,10 +69,15 @@ class Drawer(Editor):
         width = np.clip(np.ceil(size ** rng.uniform(0.3, 1.0, n)).astype(int), 1, size)
         first = start + (rng.random(n) * (size - width + 1)).astype(int)
         broad = rows & (size >= FEWEST_BROAD) & (width > 1) & self.kinds.used[PLACE["shift"]]
-        change = np.where(np.abs(edit.number) > 0, self.changed_by(edit), 0.0) * rng.uniform(0.02, 1.0, n)
-        shift = self.of_kind(edit, np.full(n, PLACE["shift"]), change)
-        wide = shift.replaced(feature=first, width=width)
-        return EditLists.where(broad, wide, edit)
+        share, at = rng.uniform(0.02, 1.0, n), np.flatnonzero(broad)
+        if not len(at):
+            return edit
+        one = edit.take(at)
+        change = np.where(np.abs(one.number) > 0, self.changed_by(one), 0.0) * share[at]
+        shift = self.of_kind(one, np.full(len(at), PLACE["shift"]), change)
+        edit = edit.copy()
+        edit.codes[:, at], edit.number[at] = shift.replaced(feature=first[at], width=width[at]).codes, shift.number
+        return edit
 
     def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """A kind for each feature ``(n,)``."""
@@ -80,7 +86,7 @@ class Drawer(Editor):
             rows = np.flatnonzero(self.space.discrete[feature] == discrete)
             chance = np.array([self.kinds.all[i].chance for i in usable])
             if len(rows):
-                kind[rows] = rng.choice(usable, len(rows), p=chance / chance.sum())
+                kind[rows] = usable[weighted(chance, len(rows), rng)]
         return kind
 
     def draw_windows(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -98,10 +104,7 @@ class Drawer(Editor):
 def _runs(space: Space, decimals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each feature the first of its neighbours of one scale that may all be moved, and how many they are."""
     free = space.movable.any(0) & ~space.discrete
-    start, size = np.arange(len(free)), np.ones(len(free), np.int64)
-    for i in range(1, len(free)):
-        alike = free[i] and free[i - 1] and decimals[i] == decimals[i - 1]
-        start[i] = start[i - 1] if alike else i
-    for first in np.unique(start):
-        size[start == first] = (start == first).sum()
-    return start, size
+    alike = free[1:] & free[:-1] & (decimals[1:] == decimals[:-1])
+    first = np.flatnonzero(np.append(True, ~alike))
+    size = np.diff(first, append=len(free))
+    return np.repeat(first, size), np.repeat(size, size)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.search.draws import weighted
 from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.moves import EDIT_MOVES
 from ntdcfe.search.edits.tested import Tested
-from ntdcfe.search.edits.tuning import MOST_VALUES, ProposalTuning
+from ntdcfe.search.edits.tuning import ProposalTuning
 
 
 class Priced(NamedTuple):
@@ -61,16 +62,6 @@ class Proposals:
         self._moves = [move(editor) for move in EDIT_MOVES]
         chance = np.array([move.chance for move in self._moves])
         self._gain, self._tried = tuning.gain_before * chance / chance.sum(), np.ones(len(self._moves))
-        self._made: Proposed | None = None
-
-    def cheaper(self, bases: list[Tested], n: int, preference: float) -> Proposed:
-        """Up to n lists that cost less than those that they come from; the first of the bases are taken most."""
-        made = self._made
-        if made is None or len(made.moves) < n:
-            room = MOST_VALUES // max(1, int(n * self.tuning.spare) * self.editor.space.original.size)
-            made = self._mutated(bases, n * max(1, min(self.tuning.batches, room)), preference)
-        now, self._made = made.take(slice(0, n)), made.take(slice(n, None))
-        return now
 
     def learn(self, moves: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
         """Moves ``(n,)`` are made as often as they gain, by what reached the target once: shares ``(n,)``, else 0."""
@@ -80,14 +71,15 @@ class Proposals:
             np.add.at(self._gain, moves, gain)
             np.add.at(self._tried, moves, 1.0)
 
-    def _mutated(self, bases: list[Tested], n: int, preference: float) -> Proposed:
+    def cheaper(self, bases: list[Tested], n: int, preference: float) -> Proposed:
+        """Up to n lists that cost less than those that they come from; the first of the bases are taken most."""
         rng = self.rng
         base = EditLists.concatenate([t.edits for t in bases])
         chance = preference ** np.arange(len(bases))
-        pick = rng.choice(len(bases), int(n * self.tuning.spare), p=chance / chance.sum())
+        pick = weighted(chance, int(n * self.tuning.spare), rng)
         rate = self._gain / self._tried
         rate = np.maximum(rate / rate.sum(), self.tuning.least_chance)
-        move = np.sort(rng.choice(len(self._moves), len(pick), p=rate / rate.sum()))
+        move = np.sort(weighted(rate, len(pick), rng))
         parts = []
         for which in np.unique(move):
             lists = base.take(pick[move == which])
@@ -95,8 +87,11 @@ class Proposals:
             others = base.take(rng.integers(0, len(base), len(lists)))
             parts.append(self._moves[which].propose(lists, place, others, rng))
         priced = self.price(EditLists.concatenate(parts).packed())
-        before = np.array([t.cost for t in bases])[pick]
-        changed = (priced.states != self.editor.space.original).any((1, 2))
-        better = np.flatnonzero((priced.cost < before - 1e-9) & changed)  # what cannot be said costs infinitely much
+        before, original = np.array([t.cost for t in bases])[pick], self.editor.space.original
+        changed, of_base = ((s != original).any(1) for s in (priced.states, np.array([t.state for t in bases])))
+        # At first a list of other features may cost a little more: it is yet to be made cheaper itself.
+        most = before * np.where((changed != of_base[pick]).any(1), 1 + self.tuning.slack, 1.0)
+        # What cannot be said costs infinitely much.
+        better = np.flatnonzero((priced.cost < most - 1e-9) & changed.any(1))
         chosen = rng.permutation(better)[:n]
-        return Proposed(priced.take(chosen), move[chosen], 1 - priced.cost[chosen] / before[chosen])
+        return Proposed(priced.take(chosen), move[chosen], np.maximum(0.0, 1 - priced.cost[chosen] / before[chosen]))

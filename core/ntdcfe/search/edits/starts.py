@@ -75,12 +75,7 @@ def band_lists(editor: Drawer, n: int, most: int, strength: float, rng: np.rando
 
 def strengthened(editor: Drawer, lists: EditLists, ratio: Any) -> EditLists:
     """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
-    lists, n = lists.copy(), len(lists)
-    for place in range(lists.kind.shape[1]):
-        at = np.full(n, place)
-        stronger = editor.weakened(lists.at(at), np.broadcast_to(ratio, n))
-        lists.put(lists.kind[:, place] >= 0, at, stronger)
-    return lists
+    return editor.all_weakened(lists, ratio)
 
 
 def grown(editor: Drawer, lists: EditLists, rng: np.random.Generator) -> EditLists:

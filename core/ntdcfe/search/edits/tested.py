@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Tested:
     draws: int = 0
     held: int = 0
 
-    @property
+    @cached_property
     def features(self) -> frozenset[int]:
         """The features that it edits."""
         return frozenset(self.edits.feature[0][self.edits.kind[0] >= 0].tolist())
@@ -88,7 +89,7 @@ class Tests:
         passed = tested.draws - tested.held <= most_missed
         first = tested.draws == self.stages[0]
         # Adaptive: tests that fail ask for costlier lists, which are safer, tests that succeed for cheaper ones.
-        self.boldness = float(np.clip(self.boldness + (-0.08 if passed and first else 0.04 * (not passed)), 0, 1))
+        self.boldness = min(max(self.boldness + (-0.08 if passed and first else 0.04 * (not passed)), 0.0), 1.0)
         if passed and tested.draws >= self.stages[-1]:
             self.passed.append(tested)
         elif passed:
@@ -97,7 +98,8 @@ class Tests:
     @property
     def bases(self) -> list[Tested]:
         """The lists to build upon, the cheapest first: those that passed, and those that held in a first stage."""
-        begun = [t for t in self.waiting if t.draws >= self.stages[0] and t.held == t.draws]
+        least = 1 if self.boldness <= self.tuning.trusting else self.stages[0]
+        begun = [t for t in self.waiting if t.draws >= least and t.held == t.draws]
         return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set, self.minimal)
 
     def sort(self) -> list[Tested]:

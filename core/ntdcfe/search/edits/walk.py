@@ -87,11 +87,12 @@ class Walk:
 
     def price(self, lists: EditLists) -> Priced:
         """Lists with numbers that a person would write, their states and their costs."""
+        self.search.budget.look_at_clock()
         if self.to_end:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists if self.search.space.n_steps > 1 else lists.last_of_each_feature())
-        states = self.editor.states(lists)
-        cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists))
+        states, touched = self.editor.states_and_touched(lists)
+        cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists), touched)
         cost[self.editor.capped(lists)] = np.inf
         return Priced(lists, states, cost)
 
@@ -108,9 +109,8 @@ class Walk:
         rows = np.flatnonzero(reached)
         states = priced.states[rows]
         cost = self.search.judged(states, priced.cost[rows]) * self.search.disagreement(states)
-        for i, row in enumerate(rows):
-            edits = priced.lists.take(slice(row, row + 1)).packed()
-            self.tests.waiting.append(Tested(float(cost[i]), edits, priced.states[row].copy(), 1, 1))
+        for own, edits, state in zip(cost.tolist(), priced.lists.take(rows).packed().each(), states, strict=True):
+            self.tests.waiting.append(Tested(own, edits, state.copy(), 1, 1))
 
     def _start(self) -> Asks:
         """Edits like the changes of states that are valid; in a series stronger ones, and random edits, too."""
@@ -210,9 +210,8 @@ class Walk:
         if failed := tests.sort():
             # In place of a list that no longer passes, stronger ones wait for a test.
             base = EditLists.concatenate([t.edits for t in failed])
-            stronger = self.price(
-                EditLists.concatenate([strengthened(self.editor, base, ratio) for ratio in self.tuning.instead])
-            )
+            lists = [strengthened(self.editor, base, ratio) for ratio in self.tuning.instead]
+            stronger = self.price(EditLists.concatenate(lists))
             self._queue(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:

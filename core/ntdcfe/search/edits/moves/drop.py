@@ -28,7 +28,4 @@ class Drop(EditMove):
         lists = lists.replaced(kind=np.where(dropped, NONE, lists.kind))
         most = np.minimum(MORE_FOR_ONE**gone, MOST_MORE)
         more = np.where(rng.random(n) < 0.3, 1.0, 1.0 + rng.random(n) * (most - 1.0))
-        for each in range(m):
-            at = np.full(n, each)
-            lists.put(lists.kind[:, each] != NONE, at, self.editor.weakened(lists.at(at), more))
-        return lists
+        return self.editor.all_weakened(lists, more)

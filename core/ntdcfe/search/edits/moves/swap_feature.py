@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.search.draws import signs
 from ntdcfe.search.edits.moves.base import EditMove
 
 # Units that the other feature is moved by at most, where the size is drawn (rule of thumb).
@@ -26,7 +27,7 @@ class SwapFeature(EditMove):
         numbers = ~(editor.space.discrete[edit.feature] | editor.space.discrete[drawn.feature]) & (drawn.width == 1)
         size = np.abs(editor.changed_by(edit)) / editor.units[edit.feature] * editor.units[drawn.feature]
         change = np.minimum(size, STRENGTH * editor.units[drawn.feature]) * rng.uniform(0.5, 1.1, n)
-        alike = editor.of_kind(drawn, drawn.kind, change * rng.choice([-1.0, 1.0], n))
+        alike = editor.of_kind(drawn, drawn.kind, change * signs(n, rng))
         as_large = numbers & (rng.random(n) < 0.5) & (edit.kind >= 0)
         lists.put(np.ones(n, bool), place, EditLists.where(as_large, alike, drawn))
         return lists

@@ -32,9 +32,4 @@ class WeakenAll(EditMove):
         self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
     ) -> EditLists:
         """A random share of every effect is left."""
-        n, m = lists.kind.shape
-        share = towards_nothing(n, rng)
-        for each in range(m):
-            at = np.full(n, each)
-            lists.put(lists.kind[:, each] >= 0, at, self.editor.weakened(lists.at(at), share))
-        return lists
+        return self.editor.all_weakened(lists, towards_nothing(len(lists), rng))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Outcome, Search
+from ntdcfe.search.draws import weighted
 from ntdcfe.search.refine.moves.base import Memory, Move
 
 
@@ -233,16 +234,16 @@ class Exchanges:
         tuning, price = self.tuning, self.objective.price_of_cell
         cells = np.flatnonzero(now != self.space.original.ravel())
         cost = self._change(now, cells) + price
-        given_up = rng.choice(len(cells), n, p=cost / cost.sum())
+        given_up = weighted(cost, n, rng)
         count = rng.choice(tuning.counts, n, p=tuning.chances)
         # Expected successes a row: a group that holds takes further rows until it is halved often enough.
         wins = self._groups_held / self._groups_tried
         wins /= 1 + wins * 2 * tuning.splits * np.log2(tuning.groups)
-        size = rng.choice(len(tuning.groups), n, p=wins / wins.sum())
+        size = weighted(wins, n, rng)
         most = int(np.clip(tuning.most_of_moves * len(self._free), tuning.counts[-1], tuning.most))
         used = np.arange(tuning.most) < np.minimum(count * np.array(tuning.groups)[size], most)[:, None]
         moves = np.zeros(used.shape, int)
-        moves[used] = self._free[rng.choice(len(self._free), int(used.sum()), p=self._chances())]
+        moves[used] = self._free[weighted(self._chances(), int(used.sum()), rng)]
         expense = rng.uniform(tuning.least_expense, tuning.most_expense, n)
         expense *= np.maximum(cost[given_up] / count - price, 0.0)
         return Groups(cells[given_up], moves, used, expense, np.zeros(n, int)), size
@@ -264,8 +265,7 @@ class Exchanges:
         held, tried = self._held.reshape(by_feature), self._tried.reshape(by_feature)
         rate = (held.sum(1, keepdims=True) + tuning.held_before) / (tried.sum(1, keepdims=True) + tuning.tried_before)
         rate = (held + tuning.tries_of_feature * rate) / (tried + tuning.tries_of_feature)
-        chances = rate.ravel()[self._free] ** 2
-        return np.asarray(chances / chances.sum())
+        return np.asarray(rate.ravel()[self._free] ** 2)
 
 
 def _halves(used: NDArray[np.bool_], splits: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Outcome, Search
+from ntdcfe.search.draws import weighted
 from ntdcfe.search.refine.moves.base import Memory, Move
 
 
@@ -62,7 +63,7 @@ class Rebuild(Move):
         """
         space, objective, rng, known = self.search.space, self.search.objective, self.search.rng, self.memory.promises
         assert known is not None
-        self._picked = rng.choice(len(self._credit), n, p=self._credit / self._credit.sum())
+        self._picked = weighted(self._credit, n, rng)
         amplitude = self._amplitudes[self._picked][:, None]
         change = (base - space.original).ravel()
         cells = np.flatnonzero(change)

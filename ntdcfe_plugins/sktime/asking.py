@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ntdcfe import Target
+from ntdcfe.problem.prediction import Prediction
 from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.values import as_numpy3D
 
@@ -65,3 +67,32 @@ def same(answer: NDArray[Any], expected: NDArray[Any]) -> bool:
     if expected.dtype.kind == "f":
         return answer.shape == expected.shape and np.allclose(answer, expected, rtol=SAME, atol=SAME)
     return np.array_equal(answer, expected)
+
+
+def apart(present: Prediction, targets: Sequence[Target]) -> list[int]:
+    """The instances of which predict does not say the likeliest class, where labels tell of the target."""
+    p, classes = present.probabilities, present.classes
+    if p is None or classes is None:
+        return []
+    said = np.where(classes == present.outcomes[:, None], p, -np.inf).max(1)
+    which = np.flatnonzero(said < p.max(1) - SAME).tolist()
+    return [i for i in which if _of_labels(targets[i], present.outcomes[i : i + 1])]
+
+
+def _of_labels(target: Target, labels: NDArray[Any]) -> bool:
+    """Whether labels ``(1,)`` alone tell whether a target is reached."""
+    try:
+        target.given(Prediction(labels)).reached(Prediction(labels))
+    except Exception:  # of any kind, since the target may be the user's own
+        return False
+    return True
+
+
+def apart_in_words(n: int) -> str:
+    """What is said where predict does not say the likeliest class of so many series; nothing of none."""
+    if not n:
+        return ""
+    return (
+        f"predict does not say the likeliest class by predict_proba of {n} of the series: for these, predict alone was "
+        "asked, whose labels do not tell how near an answer is, so that more rows may be needed"
+    )

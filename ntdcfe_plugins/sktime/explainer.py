@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from sktime.utils.parallel import backend_dict
 
 from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings, Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe.problem.said import THE_SAME
 from ntdcfe.run.batch import Shown
 from ntdcfe.search.options import OptionName
 from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
 from ntdcfe_plugins._shared.numpy_errors import silent
+from ntdcfe_plugins.sktime.asking import apart, apart_in_words
+from ntdcfe_plugins.sktime.company import COMPANY_IN_WORDS, Company
 from ntdcfe_plugins.sktime.features import features_of
 from ntdcfe_plugins.sktime.model import Model, remedies
 from ntdcfe_plugins.sktime.pace import in_words, seconds_a_series
@@ -164,41 +168,49 @@ class CounterfactualExplainer:
 
         with remedies():
             began = time.monotonic()
-            present = model.first_look(panel, graded=run.may_search)
+            present = model.first_look(panel, run.may_search, each=settings.max_batch_size == 1)
             look = (time.monotonic() - began) / model.n_asked
+            company = run.company(present, look)
+            if company.matters:
+                run = replace(run, settings=replace(settings, max_batch_size=1))
+                present = model.first_look(panel, run.may_search, each=True)
             targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
-            details, predicted, valid, note = self._searched(run, present, targets, look)
+            details, predicted, valid, note = self._searched(run, present, targets, look, company)
         details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
-        if all(cf.status in ("not_found", "budget_exhausted") and not cf.contradicted for cf in details):
+        if all(not cf.found and cf.said.endswith(THE_SAME) and not cf.contradicted for cf in details):
             hint = (
-                "nothing was found for any series: see whether the model tells series apart at all, by its predict of "
+                "the model said the same of everything: see whether it tells series apart at all, by its predict of "
                 "those that it was fitted to; a constant model has no counterfactuals, and has to be trained better"
             )
             note = "; ".join(filter(None, [note, hint]))
         table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
-        return CounterfactualResult(as_given(_filled(panel, details)), table, details, note)
+        return CounterfactualResult(as_given(panel.filled(_answers(panel, details))), table, details, note)
 
     def _searched(
-        self, run: Run, present: Prediction, targets: list[Target], look: float
+        self, run: Run, present: Prediction, targets: list[Target], look: float, company: Company
     ) -> tuple[list[Counterfactual], list[Any], NDArray[np.bool_], str]:
         """The counterfactuals, what the model predicts of them in the container, which reach their targets, a note."""
         if not run.may_search:
             details = run.from_first_look(present)
             return details, list(present.outcomes), np.array([cf.found for cf in details]), ""
-        details, limits = run.search(present, look)
-        note = in_words(run.limits, limits, run.seconds)
-        prediction = self.model.ask(_filled(run.panel, details), len(details))
+        details, limits = run.search(present, look, company)
+        slow = in_words(run.limits, limits, run.seconds)
+        if limits.max_batch_size == 1:
+            prediction = self.model.ask_each(run.panel, _answers(run.panel, details))
+        else:
+            prediction = self.model.ask(run.panel.filled(_answers(run.panel, details)), len(details))
         reached = [t.reached(prediction[i : i + 1])[0] for i, t in enumerate(targets)]
         valid, predicted = np.array(reached) & [cf.found for cf in details], list(prediction.outcomes)
         # Where predict disagrees with the probabilities, or the container matters, predict on the container decides:
         # it is asked by another search, unless the time is spent.
-        wrong = [] if note else [i for i, cf in enumerate(details) if cf.found and not valid[i]]
+        wrong = [] if slow else [i for i, cf in enumerate(details) if cf.found and not valid[i]]
         for i, cf in run.search_again(wrong, details).items():
             details[i], valid[i] = cf, cf.found
             predicted[i] = present.outcomes[i] if cf.prediction is None else cf.prediction
-        return details, predicted, valid, note
+        notes = [slow, COMPANY_IN_WORDS if company.matters else "", apart_in_words(len(apart(present, targets)))]
+        return details, predicted, valid, "; ".join(filter(None, notes))
 
 
-def _filled(panel: Panel, details: list[Counterfactual]) -> Any:
-    """The container with the counterfactuals in it."""
-    return panel.filled([one if cf.x is None else cf.x for one, cf in zip(panel.series, details, strict=True)])
+def _answers(panel: Panel, details: list[Counterfactual]) -> list[NDArray[Any]]:
+    """The counterfactuals, and the series that have none as they are."""
+    return [one if cf.x is None else cf.x for one, cf in zip(panel.series, details, strict=True)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from sktime.base import BaseEstimator
@@ -90,6 +91,11 @@ class Model:
             return Prediction(outcomes)
         return Prediction(outcomes, np.asarray(self._call("predict_proba", container), float), self.classes)
 
+    def ask_each(self, panel: Panel, series: Sequence[NDArray[Any]], graded: bool = True) -> Prediction:
+        """The predictions of series ``(K, D)`` in the place of those of a panel, each in a call of its own."""
+        each = [panel.variations(i, panel.held(one[None])) for i, one in enumerate(series)]
+        return Prediction.concatenate([self.ask(container, 1, graded) for container in each])
+
     def _call(self, method: str, container: Any) -> Any:
         try:
             with as_caller():
@@ -99,8 +105,8 @@ class Model:
         except Exception as cause:
             raise PredictorError(f"the estimator raised {type(cause).__name__} in {method}: {cause}") from cause
 
-    def first_look(self, panel: Panel, graded: bool) -> Prediction:
-        """The predictions of the series themselves; see :meth:`ask`.
+    def first_look(self, panel: Panel, graded: bool, each: bool = False) -> Prediction:
+        """The predictions of the series themselves, together or `each` in a call of its own; see :meth:`ask`.
 
         Raises
         ------
@@ -109,7 +115,10 @@ class Model:
             decide: those of a pipeline may be stricter than it is. Or it answers NaN to all of them.
         """
         try:
-            prediction = self.ask(panel.container, len(panel), graded)
+            if each:
+                prediction = self.ask_each(panel, panel.series, graded)
+            else:
+                prediction = self.ask(panel.container, len(panel), graded)
         except Exception as error:
             if reason := self._lacks(panel) or self._fitted_to_each(error):
                 raise InvalidInputError(reason) from error

@@ -37,8 +37,9 @@ class CounterfactualResult:
     details : list of ntdcfe.Counterfactual
         The engine's answers, with series as arrays (time, channel).
     note : str
-        What has to be said of the whole search: that a slow estimator was asked fewer rows, or that it may be
-        constant; empty if nothing.
+        What has to be said of the whole search: that a slow estimator was asked fewer rows, that its answers depend on
+        what else is in a call, that its predict and its probabilities disagree, or that it may be constant; empty if
+        nothing.
     """
 
     counterfactuals: Any

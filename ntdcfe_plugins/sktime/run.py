@@ -23,8 +23,9 @@ from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins._shared.numpy_errors import as_caller
-from ntdcfe_plugins.sktime.asking import Format, OfNumpy3D, Query, same
+from ntdcfe_plugins.sktime.asking import Format, OfNumpy3D, Query, apart, same
 from ntdcfe_plugins.sktime.bar import RowBar
+from ntdcfe_plugins.sktime.company import MOST_ROWS, Company
 from ntdcfe_plugins.sktime.pace import TRIAL_ROWS, TRIAL_SHARE, Pace, as_begun
 from ntdcfe_plugins.sktime.panels import Panel
 from ntdcfe_plugins.sktime.steps import step_mask
@@ -83,7 +84,10 @@ class Call:
 
     @property
     def n_trial(self) -> int:
-        """Rows that are set aside for a trial of the pace, made or not: so the time does not decide the result."""
+        """Rows that are set aside for trials (of the pace, of company), made or not.
+
+        So the time does not decide the result.
+        """
         few = self.settings.max_rows is not None and self.settings.max_rows <= 2 * TRIAL_ROWS
         return 0 if self.seconds is None or few else TRIAL_ROWS
 
@@ -111,7 +115,9 @@ class Call:
     def _groups(self, which: Sequence[int], formats: Mapping[int, Format]) -> list[list[int]]:
         """Those instances in groups that share calls."""
         shared = [i for i in which if self.panel.alike or formats[i].rows != "own"]
-        return [*self._by_length(shared), *([i] for i in which if i not in set(shared))]
+        ways = [[i for i in shared if formats[i] == way] for way in dict.fromkeys(formats[i] for i in shared)]
+        together = [group for some in ways for group in self._by_length(some)]
+        return [*together, *([i] for i in which if i not in set(shared))]
 
     def check_steps(self) -> None:
         """Refuse steps that an instance does not have, before the model is asked anything."""
@@ -164,9 +170,14 @@ class Run(Call):
     """The searches of one call of explain, here or on workers; see :class:`Call` for its parameters."""
 
     def cheapest_formats(self, present: Prediction) -> dict[int, Format]:
-        """For every instance the cheapest way to ask that gives the prediction of the user's own container."""
+        """For every instance the cheapest way to ask that gives the prediction of the user's own container.
+
+        Where predict does not say the likeliest class, as that of a support vector machine may not, probabilities lead
+        elsewhere: it is asked itself, from the start.
+        """
         model, panel = self.explainer.model, self.panel
         formats = dict.fromkeys(range(len(panel)), Format("own", model.method))
+        formats |= dict.fromkeys(apart(present, self.targets), Format("own", "predict"))
         if panel.alike:
             return formats
         expected = present.outcomes if present.probabilities is None else present.probabilities
@@ -179,10 +190,29 @@ class Run(Call):
             except Exception:  # of any kind, since the model may not take such a container
                 continue
             if same(np.asarray(answer), expected[group]):
-                formats.update(dict.fromkeys(group, Format("numpy3D", model.method)))
+                formats.update({i: Format("numpy3D", formats[i].method) for i in group})
         return formats
 
-    def search(self, present: Prediction, look: float) -> tuple[list[Counterfactual], SearchSettings]:
+    def company(self, present: Prediction, look: float) -> Company:
+        """Whether the model answers by company, as far as rows are set aside and there is time to ask.
+
+        Parameters
+        ----------
+        present : Prediction
+            Of the series.
+        look : float
+            Seconds that this took, for each method of the model.
+        """
+        slow = self.seconds is not None and 2 * look / len(self.panel) > TRIAL_SHARE * self.seconds
+        if not self.n_trial or slow or self.settings.max_batch_size == 1:
+            return Company()
+        known = present.outcomes if present.probabilities is None else present.probabilities
+        ask = self._engine([0], Format("own", self.explainer.model.method)).predict
+        return Company.of(ask, self.panel.series[0], known[0])
+
+    def search(
+        self, present: Prediction, look: float, company: Company
+    ) -> tuple[list[Counterfactual], SearchSettings]:
         """The counterfactuals of all instances, with the costs of what is asked around the search; and its limits.
 
         Parameters
@@ -191,6 +221,8 @@ class Run(Call):
             Of the series.
         look : float
             Seconds that this took, for each method of the model.
+        company : Company
+            What was asked about it.
 
         Returns
         -------
@@ -201,13 +233,15 @@ class Run(Call):
         everyone, formats = range(len(self.panel)), self.cheapest_formats(present)
         limits, trial = self.limits, 0
         if self.seconds is not None:
-            pace, trial = self._pace(look, formats[0])
+            pace, trial = (Pace(0.0, company.seconds), 0) if company.matters else self._pace(look, formats[0])
             limits = pace.fitted(limits, self.seconds, len(self.panel))
             if self.checkpoint is not None:
                 groups = self._groups(everyone, formats)
                 limits = as_begun(limits, begun_with(self._file(groups[0], len(groups)) or ""))
         found = replace(self, settings=limits).explain(everyone, formats)
-        costs = [(self.n_around + trial, self.n_around + (trial > 0))] + [(self.n_around,) * 2] * (len(found) - 1)
+        each = self.n_around + (self.explainer.model.n_asked if company.matters else 0)  # the first look once more
+        first = (each + trial + company.rows, each + (trial > 0) + company.calls)
+        costs = [first] + [(each, each)] * (len(found) - 1)
         return [with_costs(cf, *cost) for cf, cost in zip(found, costs, strict=True)], limits
 
     def _pace(self, look: float, way: Format) -> tuple[Pace, int]:
@@ -215,7 +249,7 @@ class Run(Call):
         assert self.seconds is not None
         at_most = look / len(self.panel)
         slow = Pace(0.0, at_most).seconds(self.limits) > self.seconds
-        rows = min(self.n_trial, int(TRIAL_SHARE * self.seconds / max(at_most, 1e-9)))
+        rows = min(self.n_trial - MOST_ROWS, int(TRIAL_SHARE * self.seconds / max(at_most, 1e-9)))
         if not slow or rows < 2:
             return Pace(0.0, at_most), 0
         ask = self._engine([0], way).predict

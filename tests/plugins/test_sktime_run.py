@@ -13,7 +13,7 @@ import pandas as pd
 from sktime.classification.base import BaseClassifier
 from sktime.classification.dummy import DummyClassifier
 
-from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings
+from ntdcfe import NTDCFE, InvalidInputError, PredictorError, SearchSettings, Target
 from ntdcfe_plugins.sktime import CounterfactualClassifier, CounterfactualExplainer
 from ntdcfe_plugins.sktime.bar import RowBar
 from ntdcfe_plugins.sktime.pace import Pace
@@ -334,3 +334,102 @@ def test_a_model_that_says_the_same_of_everything_is_suspected_of_it():
     result = CounterfactualExplainer(dummy, random_state=0).explain(series(), max_rows=60)
     assert "a constant model has no counterfactuals" in str(result)
     assert explainer().explain(series(), "high", max_rows=120).note == ""
+
+
+class RunsOn(BaseClassifier):
+    """Answers a series by those before it in the call, as a network does whose state is not reset between rows."""
+
+    _tags = {"X_inner_mtype": "numpy3D", "capability:predict_proba": True}  # noqa: RUF012
+
+    def _fit(self, X, y):
+        return self
+
+    def _answer(self, X):
+        return 1 / (1 + np.exp(-4 * np.cumsum(X.mean((1, 2)) - 0.15)))
+
+    def _predict_proba(self, X):
+        high = self._answer(X)
+        return np.column_stack([high, 1 - high])
+
+    def _predict(self, X):
+        return self.classes_[(self._answer(X) < 0.5).astype(int)]
+
+
+class AtRandom(RunsOn):
+    """Answers differ from one call to the next, whatever is in it."""
+
+    def _answer(self, X):
+        noise = np.random.default_rng().normal(0, 0.05, len(X))
+        return np.clip(1 / (1 + np.exp(-4 * (X.mean((1, 2)) - 0.15))) + noise, 0, 1)
+
+
+class TestCompany:
+    def test_where_answers_depend_on_it_each_series_is_asked_by_itself(self):
+        X = series(3)
+        model = RunsOn().fit(X, np.array(["low", "high", "low"]))
+        result = CounterfactualExplainer(model, random_state=0).explain(X, "high", max_rows=400, seconds_per_series=60)
+        assert result.table["valid"].all()
+        assert [model.predict(x[None]).item() for x in result.counterfactuals] == ["high"] * 3
+        assert [model.predict(x[None]).item() for x in X] == result.table["present"].tolist()
+        assert "one series at a time" in str(result)
+        assert result.table["rows"].max() <= 400
+
+    def test_the_same_where_the_settings_say_one_row_a_call(self):
+        X = series(3)
+        model = RunsOn().fit(X, np.array(["low", "high", "low"]))
+        settings = SearchSettings(max_rows=300, max_batch_size=1)
+        result = CounterfactualExplainer(model, settings=settings, random_state=0).explain(X, "high")
+        assert result.table["valid"].all()
+        assert [model.predict(x[None]).item() for x in result.counterfactuals] == ["high"] * 3
+        assert result.note == ""
+
+    @pytest.mark.parametrize("kind", [Waiting, AtRandom])
+    def test_else_rows_share_calls(self, kind):
+        model = kind().fit(series(), LABELS)
+        result = CounterfactualExplainer(model, random_state=0).explain(
+            series(), "high", max_rows=400, seconds_per_series=60
+        )
+        assert "one series at a time" not in result.note
+        assert result.table["calls"].max() < result.table["rows"].min() / 2
+
+    def test_what_is_asked_to_know_it_counts(self):
+        model = fitted()
+        result = CounterfactualExplainer(model, random_state=0).explain(
+            series(), "high", max_rows=200, seconds_per_series=60
+        )
+        assert result.table["rows"].sum() == Waiting.seen
+
+
+class LikeASupportVectorMachine(RunsOn):
+    """Predict and probabilities, which are fitted apart, disagree about every series that is low."""
+
+    def _answer(self, X):
+        return 1 / (1 + np.exp(-4 * (X.mean((1, 2)) + 0.3)))
+
+    def _predict(self, X):
+        return self.classes_[(X.mean((1, 2)) < 0.15).astype(int)]
+
+
+class TestPredictAndProbabilitiesDisagree:
+    @pytest.mark.parametrize("max_rows", [150, 600])
+    def test_then_the_rows_are_spent_on_predict(self, max_rows):
+        model = LikeASupportVectorMachine().fit(series(), LABELS)
+        result = CounterfactualExplainer(model, random_state=0).explain(series(), max_rows=max_rows)
+        assert result.table["valid"].all()
+        assert (model.predict(result.counterfactuals) != model.predict(series())).all()
+        assert "predict alone was asked" in result.note
+
+    def test_a_series_of_which_they_agree_has_its_probabilities(self):
+        X = series()
+        X[1] += 1
+        model = LikeASupportVectorMachine().fit(X, LABELS)
+        result = CounterfactualExplainer(model, random_state=0).explain(X, max_rows=600)
+        assert "of 1 of the series" in result.note
+        assert result.table["valid"].all()
+
+    def test_a_target_of_probabilities_is_asked_of_them(self):
+        model = LikeASupportVectorMachine().fit(series(), LABELS)
+        wanted = Target.probability("low", 0.9)
+        result = CounterfactualExplainer(model, random_state=0).explain(series(), wanted, max_rows=600)
+        assert result.note == ""
+        assert (model.predict_proba(result.counterfactuals)[:, 1] >= 0.9).all()

@@ -29,6 +29,7 @@ PROTOCOL = "benchmarks/protocol"
 PEERS = "benchmarks/peers"
 PAPER = "benchmarks/paper.py"
 EXPLANATIONS = "benchmarks/explanations.py"
+LIMITS = "benchmarks/limits.py"
 COMPARE = "ntdcfe_plugins/compare"
 
 
@@ -48,6 +49,9 @@ class Evidence:
         About how long it takes on two cores: by the seconds in the files where they have them, else an estimate.
     made_of
         Other result files that these are made of.
+    answers
+        Whose recorded cases tell whether the answers in them would be others today: those of the "nearest" search for
+        one answer, of "algorithm_1", or of "all".
     """
 
     files: tuple[str, ...]
@@ -55,12 +59,15 @@ class Evidence:
     sources: tuple[str, ...]
     minutes: float
     made_of: tuple[str, ...] = ()
+    answers: str = "all"
 
 
-def _script(name: str, minutes: float, *sources: str, arguments: str = "", files: tuple[str, ...] = ()) -> Evidence:
+def _script(
+    name: str, minutes: float, *sources: str, arguments: str = "", files: tuple[str, ...] = (), answers: str = "all"
+) -> Evidence:
     """One script that writes files of its own, of the engine and of `sources`."""
     command = f"python benchmarks/{name}.py {arguments}".strip()
-    return Evidence(files, (command,), (ENGINE, f"benchmarks/{name}.py", *sources), minutes)
+    return Evidence(files, (command,), (ENGINE, f"benchmarks/{name}.py", *sources), minutes, answers=answers)
 
 
 def _paper(layout: str, minutes: float, *arguments: str, kind: str = "") -> Evidence:
@@ -69,7 +76,9 @@ def _paper(layout: str, minutes: float, *arguments: str, kind: str = "") -> Evid
     commands = tuple(
         f"python {PAPER} --layout {layout} {more} --again".replace("  ", " ") for more in arguments or ("",)
     )
-    return Evidence((f"{stem}.md", f"{stem}.csv", f"{stem}-samples.csv"), commands, (ENGINE, PROTOCOL, PAPER), minutes)
+    answers = "algorithm_1" if kind == "-algorithm-1" else "nearest"
+    files = (f"{stem}.md", f"{stem}.csv", f"{stem}-samples.csv")
+    return Evidence(files, commands, (ENGINE, PROTOCOL, PAPER), minutes, answers=answers)
 
 
 def _of_peers(*methods: str) -> tuple[str, ...]:
@@ -115,12 +124,22 @@ EVIDENCE: dict[str, Evidence] = {
     ),
     "explanations-algorithm-1": Evidence(
         ("explanations-algorithm-1-samples.csv",), (f"python {EXPLANATIONS} --of algorithm-1 --again",),
-        (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 90,
+        (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 90, answers="algorithm_1",
     ),
     "explanations": Evidence(
         ("explanations.md", "explanations.csv", "explanations-samples.csv"),
         (f"python {EXPLANATIONS} --of ours --again",), (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 3,
         made_of=("explanations-peers-samples.csv", "explanations-algorithm-1-samples.csv"),
+    ),
+    "limits": Evidence(
+        ("limits.md", "limits.csv"),
+        (
+            # Five seeds for the spread; what more and fewer rows gain, and probabilities, shows with fewer.
+            f"python {LIMITS} --rows 10000 --answers labels --again",
+            f"python {LIMITS} --rows 1000 2000 5000 20000 --answers labels --seeds 0 1",
+            f"python {LIMITS} --rows 1000 10000 --answers probabilities --seeds 0 1 2",
+        ),
+        (ENGINE, PROTOCOL, "benchmarks/optimum", LIMITS, "benchmarks/limits_tables.py"), 180, answers="nearest",
     ),
     "in-distribution": _script(
         "in_distribution", 15, PROTOCOL, arguments="--again",
@@ -130,7 +149,7 @@ EVIDENCE: dict[str, Evidence] = {
     "typed-back": _script("typed_back", 3, ADAPTERS, PROTOCOL, "tests", files=("typed-back.md",)),
     "plausibility": Evidence(
         ("plausibility.md",), ("python benchmarks/plausibility.py",), (PROTOCOL, "benchmarks/plausibility.py"), 0.2,
-        made_of=("paper-published-algorithm-1-samples.csv",),
+        made_of=("paper-published-algorithm-1-samples.csv",), answers="algorithm_1",
     ),
     "peers-ours": Evidence(
         _of_peers(*OURS),
@@ -138,7 +157,7 @@ EVIDENCE: dict[str, Evidence] = {
             f"python {PEERS}/cases.py {PEERS_LAYOUT}",
             f"python {PEERS}/run.py {PEERS_LAYOUT} --methods NTD-CFE 'NTD-CFE (prob.)' --again",
         ),
-        (ENGINE, ADAPTERS, PROTOCOL, PEERS), 4,
+        (ENGINE, ADAPTERS, PROTOCOL, PEERS), 4, answers="nearest",
     ),
     "peers-others": Evidence(
         _of_peers(*OTHERS),
@@ -152,7 +171,7 @@ EVIDENCE: dict[str, Evidence] = {
     ),
     "peers": Evidence(
         ("peers-published.md", "peers-published.csv"), (f"python {PEERS}/merge.py {PEERS_LAYOUT}",),
-        (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS),
+        (f"{PEERS}/merge.py",), 0.1, made_of=_of_peers(*OURS, *OTHERS), answers="nearest",
     ),
     "tscf-eval": Evidence(
         ("tscf-eval.md",),
@@ -167,9 +186,10 @@ EVIDENCE: dict[str, Evidence] = {
         arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
     ),
     "speed": _script("speed", 5, PROTOCOL, arguments="--max-seconds 30", files=("speed.md",)),
-    "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",)),
+    "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",), answers="nearest"),
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
-    "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1", files=("ablation.md", "ablation.csv")),
+    "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1",
+                        files=("ablation.md", "ablation.csv"), answers="nearest"),
     "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",)),
     "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",)),
     "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",)),
@@ -231,15 +251,27 @@ def since(file: str, engine: bool) -> int | None:
 
 
 def recorded(file: str) -> str:
-    """Say whether the recorded outcomes of small cases are still what they were when a result file was made."""
-    if not report.git("ls-files", RECORDED):
-        return "no such file"
-    commits = [
-        c for f in (file, *evidence_of(file).made_of) for c in commits_in(report.read_header(report.RESULTS / f))
-    ]
-    if not all(report.git("ls-tree", commit, RECORDED) for commit in commits):
-        return "not there then"
-    return "same" if all(report.is_present(commit, RECORDED) for commit in commits) else "changed"
+    """Say whether the recorded answers of small cases are still what they were when a result file was made."""
+    evidence = evidence_of(file)
+    if not any(source == ENGINE for source in evidence.sources):  # the others' answers, or made of other files
+        return max((recorded(other) for other in evidence.made_of), default="no answers of ours")
+    now = _answers(report.git("show", f"HEAD:{RECORDED}"), evidence.answers)
+    changed: set[str] = set()
+    for commit in commits_in(report.read_header(report.RESULTS / file)):
+        then = _answers(report.git("show", f"{commit}:{RECORDED}"), evidence.answers)
+        changed |= {case for case, answer in now.items() if then.get(case) != answer}
+    return f"{len(changed)} of {len(now)} changed" if changed else "same"
+
+
+def _answers(text: str, whose: str) -> dict[str, list[str]]:
+    """Status, proximity, sparsity and hash of the recorded cases of one search, by their names."""
+    answers = {}
+    for case, *columns in (line.split(",") for line in text.splitlines()[2:]):
+        search = "algorithm_1" if case.startswith("paper_") else "edits" if "simplest" in case else "nearest"
+        search = "edits" if "sturdiest" in case or "several" in case else search
+        if whose in ("all", search):
+            answers[case] = [*columns[:3], columns[-1]]
+    return answers
 
 
 def listing() -> list[str]:
@@ -252,7 +284,7 @@ def listing() -> list[str]:
             header = report.read_header(report.RESULTS / file)
             counts = ["unknown" if (n := since(file, engine)) is None else n for engine in (True, False)]
             rows.append([name, file, header.commit, header.date, *counts, recorded(file), f"{evidence.minutes:g}"])
-    head = ["name", "file", "made at", "date", "engine commits since", "other commits since", RECORDED, "minutes"]
+    head = ["name", "file", "made at", "date", "engine commits since", "other commits since", "recorded answers", "minutes"]
     return report.table(head, rows)
 
 

@@ -108,3 +108,12 @@ def test_a_run_that_adds_to_a_file_names_the_commits_of_all_rows():
     assert header.commit == "aaaaaaa, bbbbbbb, 1234567"
     assert header.command == "python old.py && python benchmarks/x.py"
     assert report.continued(HEADER, header, []) == HEADER
+
+
+def test_evidence_of_the_nearest_search_is_not_told_changed_by_answers_made_of_edits():
+    head = "# numpy 1\ncase,status,proximity,sparsity,rows,calls,hash\n"
+    before = f"{head}series,found,1,2,30,4,aa\nsimplest_of_a,found,3,1,9,9,bb\n"
+    after = before.replace("bb", "cc").replace("30,4", "31,5")
+    of = evidence._answers
+    assert of(before, "nearest") == of(after, "nearest") == {"series": ["found", "1", "2", "aa"]}
+    assert of(before, "all") != of(after, "all")

@@ -135,15 +135,19 @@ class Browser:
     def press(self, name, selector="button") -> None:
         """Click on what stands still: while the page is being laid out, a click would land beside it."""
         self.until(self.idle)
+        self.still(lambda: self.driver.execute_script(STILL, self.find(name, selector)))
+        self.find(name, selector).click()
+
+    def still(self, place):
+        """Wait until a place on the page is the same twice; gives it."""
         before = None
         for _ in range(100):
-            button = self.find(name, selector)
-            place = self.driver.execute_script(STILL, button)
-            if place == before:
-                return button.click()
-            before = place
+            now = place()
+            if now == before:
+                return now
+            before = now
             time.sleep(0.05)
-        pytest.fail(f"{name} does not stand still")
+        pytest.fail(f"the page does not stand still: {before}")
 
     def value(self, name, attribute="value"):
         """What a widget holds, as the page has it."""
@@ -187,8 +191,8 @@ class Browser:
             time.sleep(0.05)
 
     def place(self, figure: int, x: float, y: float) -> "tuple[float, float]":
-        """Where a point of the data of a figure is in the window, and the figure is brought into view."""
-        return tuple(self.driver.execute_script(PLACE, figure, x, y))
+        """Where a point of the data of a figure is in the window, once it stands still; the figure is brought into view."""
+        return tuple(self.still(lambda: self.driver.execute_script(PLACE, figure, x, y)))
 
     def drag(self, start, end) -> None:
         from selenium.webdriver.common.action_chains import ActionChains

@@ -213,8 +213,8 @@ def test_bad_backends_are_refused(options, message):
 class ClusterThatLosesItsWorkers:
     """A Dask client whose scheduler has a worker at the first look, none later, and finishes nothing."""
 
-    def __init__(self):
-        self.looks, self.cancelled = 0, []
+    def __init__(self, deaths=()):
+        self.looks, self.cancelled, self.deaths = 0, [], list(deaths)
 
     def submit(self, work, *arguments, pure):
         return type("Task", (), {"key": len(arguments), "cancel": lambda task: None})()
@@ -224,7 +224,7 @@ class ClusterThatLosesItsWorkers:
         return {"worker": 1} if self.looks == 1 else {}
 
     def run_on_scheduler(self, function):
-        return []
+        return [self.deaths.pop()] if self.deaths else []
 
     def cancel(self, tasks):
         self.cancelled += tasks
@@ -281,8 +281,13 @@ def test_what_a_dask_cluster_without_workers_cannot_do_is_told_in_place_of_waiti
 
     monkeypatch.setattr(distributed, "wait", wait)
     monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 0.01)
-    client = ClusterThatLosesItsWorkers()
+    # The only two tasks end their workers, so that none is left when the instances are tried alone.
+    client = ClusterThatLosesItsWorkers(deaths=[0, 0])
     monkeypatch.setattr(distributed, "get_client", lambda: client)
+    results = list(workers.on_dask(rule, [[0, 1], [2]], lambda group: (X[group],)))
+    assert sorted(group for group, _ in results) == [[0], [1], [2]]
+    assert all(isinstance(result, PredictorError) for _, result in results)
+    client = ClusterThatLosesItsWorkers()
     results = list(workers.on_dask(rule, [[0, 1], [2]], lambda group: (X[group],)))
     assert [group for group, _ in results] == [[0, 1], [2]]
     assert all(isinstance(result, PredictorError) for _, result in results)

@@ -139,7 +139,7 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
         raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
     with _nannies_kept(client):
         suspects: list[int] = []
-        for group, result in _each_once(client, work, groups, arguments, deaths=1):
+        for group, result in _each_once(client, work, groups, arguments, deaths=1, lost_some=False):
             if result is _LOST:
                 suspects += group
             else:
@@ -149,7 +149,7 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
             if gone is not None:
                 yield [i], gone
                 continue
-            for group, result in _each_once(client, work, [[i]], arguments, deaths=2):
+            for group, result in _each_once(client, work, [[i]], arguments, deaths=2, lost_some=True):
                 gone = result if isinstance(result, PredictorError) else None
                 yield group, None if result is _LOST else result
 
@@ -174,7 +174,7 @@ def _nannies_kept(client: Any) -> Iterator[None]:
 
 
 def _each_once(
-    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int
+    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int, lost_some: bool
 ) -> Iterator[tuple[Sequence[int], Any]]:
     """Each group with its result as soon as it is there; `_LOST` where so many workers died that had it.
 
@@ -182,7 +182,8 @@ def _each_once(
     """
     import distributed
 
-    with_workers = float("inf")  # a cluster that has none yet may get some
+    # A cluster that has none yet may get some; one that lost some had some.
+    with_workers = time.monotonic() if lost_some else float("inf")
     left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
     try:
         while left:

@@ -166,7 +166,7 @@ def test_a_local_dask_cluster_gets_another_worker_for_each_that_dies(options, mo
     # So soon after a death no other worker is up: the cluster would close the nanny of each that dies, for good. By
     # default it looks after 15 seconds, when it is by chance that another one has just died.
     name, soon = "distributed.deploy.lost-worker-timeout", "100ms"
-    monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 20)  # to fail, not to wait
+    monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 60)  # to fail, not to wait
     with (
         config.set({name: soon}),
         distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,

@@ -156,6 +156,32 @@ def test_a_series_that_kills_its_dask_worker_takes_no_others_along(tmp_path):
     assert same(cfs[:5] + cfs[6:], expected[:5] + expected[6:])
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed")
+@pytest.mark.cluster
+@pytest.mark.parametrize("options", [{"backend": "dask"}, {"backend": "joblib", "backend_params": {"backend": "dask"}}])
+def test_a_local_dask_cluster_gets_another_worker_for_each_that_dies(options, monkeypatch):
+    distributed, config = pytest.importorskip("distributed"), pytest.importorskip("dask").config
+    expected = NTDCFE(rule, FROZEN, settings=SMALL).explain_batch(X, 1)
+    places = [0, 5, 6]
+    # So soon after a death no other worker is up: the cluster would close the nanny of each that dies, for good. By
+    # default it looks after 15 seconds, when it is by chance that another one has just died.
+    name, soon = "distributed.deploy.lost-worker-timeout", "100ms"
+    monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 60)  # to fail, not to wait
+    with (
+        config.set({name: soon}),
+        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        with pytest.warns(UserWarning, match="failed on 3 of 12"):
+            cfs = NTDCFE(deadly_for(places), FROZEN, settings=SMALL).explain_batch(X, 1, **options)
+        assert len(cluster.workers) == 2
+        assert config.get(name) == soon
+    assert [i for i, cf in enumerate(cfs) if cf.status == "model_failed"] == places
+    assert all("died" in str(cfs[i].cause) for i in places)
+    healthy = [i for i in range(12) if i not in places]
+    assert same([cfs[i] for i in healthy], [expected[i] for i in healthy])
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::UserWarning:joblib")
 @pytest.mark.cluster
 def test_a_dask_cluster(expected):
@@ -187,8 +213,8 @@ def test_bad_backends_are_refused(options, message):
 class ClusterThatLosesItsWorkers:
     """A Dask client whose scheduler has a worker at the first look, none later, and finishes nothing."""
 
-    def __init__(self):
-        self.looks, self.cancelled = 0, []
+    def __init__(self, deaths=()):
+        self.looks, self.cancelled, self.deaths = 0, [], list(deaths)
 
     def submit(self, work, *arguments, pure):
         return type("Task", (), {"key": len(arguments), "cancel": lambda task: None})()
@@ -198,10 +224,53 @@ class ClusterThatLosesItsWorkers:
         return {"worker": 1} if self.looks == 1 else {}
 
     def run_on_scheduler(self, function):
-        return []
+        return [self.deaths.pop()] if self.deaths else []
 
     def cancel(self, tasks):
         self.cancelled += tasks
+
+
+class TaskWhoseResultIsTakenAlong:
+    """A task of Dask that is done, but whose worker dies while the result is fetched: it is done again, or is not."""
+
+    key = "task"
+
+    def __init__(self, deadly):
+        self.status, self.deadly = "finished", deadly
+
+    def result(self, timeout=None):
+        import distributed
+
+        if timeout is None or self.status != "finished":
+            raise AssertionError("waits for what may never come")
+        if not self.deadly:
+            return "answer"
+        self.status, self.deadly = "lost", self.deadly - 1
+        if self.deadly:
+            raise distributed.KilledWorker("task", "worker", 3)
+        raise asyncio.TimeoutError
+
+    def cancel(self):
+        pass
+
+
+@pytest.mark.parametrize(("deadly", "answer"), [(0, "answer"), (1, "answer"), (2, None)])
+def test_a_result_that_a_dask_worker_took_along_is_fetched_when_it_is_there_again(deadly, answer, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    client = ClusterThatLosesItsWorkers()
+    looks = []
+
+    def wait(tasks, timeout, how):
+        looks.append(tasks[0].status)
+        if looks[-3:] == ["lost"] * 3:  # done once more
+            tasks[0].status = "finished"
+        return type("Done", (), {"done": set(tasks)})
+
+    monkeypatch.setattr(distributed, "wait", wait)
+    monkeypatch.setattr(distributed, "get_client", lambda: client)
+    client.submit = lambda *_, pure: TaskWhoseResultIsTakenAlong(deadly)
+    assert list(workers.on_dask(rule, [[0]], lambda group: ())) == [([0], answer)]
+    assert len(looks) == (4 if deadly == 1 else 1 if deadly == 0 else 2)
 
 
 def test_what_a_dask_cluster_without_workers_cannot_do_is_told_in_place_of_waiting_for_ever(monkeypatch):
@@ -212,8 +281,13 @@ def test_what_a_dask_cluster_without_workers_cannot_do_is_told_in_place_of_waiti
 
     monkeypatch.setattr(distributed, "wait", wait)
     monkeypatch.setattr(workers, "SECONDS_WITHOUT_WORKERS", 0.01)
-    client = ClusterThatLosesItsWorkers()
+    # The only two tasks end their workers, so that none is left when the instances are tried alone.
+    client = ClusterThatLosesItsWorkers(deaths=[0, 0])
     monkeypatch.setattr(distributed, "get_client", lambda: client)
+    results = list(workers.on_dask(rule, [[0, 1], [2]], lambda group: (X[group],)))
+    assert sorted(group for group, _ in results) == [[0], [1], [2]]
+    assert all(isinstance(result, PredictorError) for _, result in results)
+    client = ClusterThatLosesItsWorkers()
     results = list(workers.on_dask(rule, [[0, 1], [2]], lambda group: (X[group],)))
     assert [group for group, _ in results] == [[0, 1], [2]]
     assert all(isinstance(result, PredictorError) for _, result in results)

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,9 +25,13 @@ SECONDS_BETWEEN_LOOKS = 0.25
 # A cluster that had workers and has been without any for so long gets no others: Dask itself would wait for ever. Rule
 # of thumb: a cluster that adapts to its load may take minutes to start a machine.
 SECONDS_WITHOUT_WORKERS = 300.0
+# Dask takes no infinity here.
+LONGER_THAN_ANY_RUN = "1000 days"
 NO_WORKERS = "the Dask cluster lost its workers and got no others; see why they ended, start some and ask again."
-# In place of a result that a worker took along.
-_LOST = object()
+# How long a result may at first take to come from its worker before one looks whether it still has it.
+SECONDS_TO_FETCH = 5.0
+# In place of a result of which workers died, and of one that is still to come.
+_LOST, _NOT_YET = object(), object()
 
 Work: TypeAlias = Callable[..., Any]
 Arguments: TypeAlias = Callable[[Sequence[int]], tuple[Any, ...]]
@@ -132,24 +137,44 @@ def on_dask(work: Work, groups: Sequence[Sequence[int]], arguments: Arguments) -
         client = distributed.get_client()
     except ValueError as missing:
         raise InvalidInputError("backend 'dask' needs a distributed.Client.") from missing
-    suspects: list[int] = []
-    for group, result in _each_once(client, work, groups, arguments, deaths=1):
-        if result is _LOST:
-            suspects += group
-        else:
-            yield group, result
-    gone: PredictorError | None = None
-    for i in suspects:
-        if gone is not None:
-            yield [i], gone
-            continue
-        for group, result in _each_once(client, work, [[i]], arguments, deaths=2):
-            gone = result if isinstance(result, PredictorError) else None
-            yield group, None if result is _LOST else result
+    with _nannies_kept(client):
+        suspects: list[int] = []
+        for group, result in _each_once(client, work, groups, arguments, deaths=1, lost_some=False):
+            if result is _LOST:
+                suspects += group
+            else:
+                yield group, result
+        gone: PredictorError | None = None
+        for i in suspects:
+            if gone is not None:
+                yield [i], gone
+                continue
+            for group, result in _each_once(client, work, [[i]], arguments, deaths=2, lost_some=True):
+                gone = result if isinstance(result, PredictorError) else None
+                yield group, None if result is _LOST else result
+
+
+@contextmanager
+def _nannies_kept(client: Any) -> Iterator[None]:
+    """Let the nannies of a cluster on this machine start a worker for each that dies, however many do.
+
+    Some seconds after a death such a cluster looks whether the nanny has a worker again. If that one has just died,
+    too, and the next is not up yet, the cluster takes the nanny for lost and closes it for good: after some deaths it
+    has no workers. The nannies are in this process, so none of them can be lost. Clusters of other kinds look so for
+    jobs and machines that have gone, and start others: they are left as they are.
+    """
+    import dask
+    import distributed
+
+    if not isinstance(getattr(client, "cluster", None), distributed.LocalCluster):
+        yield
+        return
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": LONGER_THAN_ANY_RUN}):
+        yield
 
 
 def _each_once(
-    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int
+    client: Any, work: Work, groups: Sequence[Sequence[int]], arguments: Arguments, deaths: int, lost_some: bool
 ) -> Iterator[tuple[Sequence[int], Any]]:
     """Each group with its result as soon as it is there; `_LOST` where so many workers died that had it.
 
@@ -157,7 +182,8 @@ def _each_once(
     """
     import distributed
 
-    with_workers = float("inf")  # a cluster that has none yet may get some
+    # A cluster that has none yet may get some; one that lost some had some.
+    with_workers = time.monotonic() if lost_some else float("inf")
     left = {client.submit(work, *arguments(group), pure=False): group for group in groups}
     try:
         while left:
@@ -166,10 +192,8 @@ def _each_once(
             except asyncio.TimeoutError:
                 done = set()
             for future in done:
-                error = future.exception()
-                if error is not None and not isinstance(error, distributed.KilledWorker):
-                    raise error
-                yield left.pop(future), _LOST if error is not None else future.result()
+                if (result := _fetched(future)) is not _NOT_YET:
+                    yield left.pop(future), result
             for future in _on_dead_workers(client, list(left), deaths):
                 future.cancel()
                 yield left.pop(future), _LOST
@@ -180,6 +204,24 @@ def _each_once(
                 return
     finally:
         client.cancel(list(left))
+
+
+def _fetched(future: Any) -> Any:
+    """The result of a task that is done; `_NOT_YET` if a worker has died with it, so that Dask does it again.
+
+    To wait here until that is done would be to see neither deaths nor that no workers are left.
+    """
+    import distributed
+
+    seconds = SECONDS_TO_FETCH
+    try:
+        while future.status == "finished":
+            with suppress(asyncio.TimeoutError):
+                return future.result(timeout=seconds)
+            seconds *= 2  # it may be a large one
+        return _NOT_YET if future.status in ("pending", "lost") else future.result()
+    except distributed.KilledWorker:
+        return _LOST
 
 
 def _on_dead_workers(client: Any, futures: list[Any], deaths: int) -> list[Any]:

@@ -14,6 +14,7 @@ class Shift(Kind):
     name = "shift"
     chance = 0.3
     depends_on_window = False
+    nothing = 0.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus the number."""
@@ -127,6 +128,7 @@ class Swing(Kind):
     chance = 0.08
     effort = 2.0
     scaled = False
+    nothing = 1.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """The mean plus the scaled difference from it."""
@@ -155,6 +157,7 @@ class Ramp(Kind):
     name = "ramp"
     chance = 0.1
     effort = 1.5
+    nothing = 0.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus a growing share of the number."""
@@ -184,6 +187,7 @@ class Bump(Kind):
     name = "bump"
     chance = 0.15
     effort = 1.5
+    nothing = 0.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus a share of the number, the whole of it in the middle."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,18 @@ VALUES_AT_ONCE = 50_000
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
 
-#: Places among n states, and features of them that may have changed: ``(m,)`` each.
-Touched = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+class Touched(NamedTuple):
+    """Features of n states that may have changed: places among the states and features ``(m,)``, values ``(m, K)``."""
+
+    rows: NDArray[np.int64]
+    features: NDArray[np.int64]
+    values: NDArray[Any]
+
+    @staticmethod
+    def of(x: NDArray[Any], rows: NDArray[np.int64], features: NDArray[np.int64]) -> Touched:
+        """Those features of states ``(n, K, F)``."""
+        return Touched(rows, features, x[rows, :, features])
 
 
 def weighted_l1(
@@ -151,21 +162,27 @@ class Objective:
         """
         doubled = np.zeros(len(x))
         if len(self.original) >= 3:
-            rows, features = np.nonzero((x != self.original).any(1)) if touched is None else touched
-            numbers = ~self._feature_discrete[features]
-            rows, features = rows[numbers], features[numbers]
+            rows, features, values = touched or Touched.of(x, *np.nonzero((x != self.original).any(1)))
+            if self._feature_discrete.any():
+                numbers = ~self._feature_discrete[features]
+                rows, features, values = rows[numbers], features[numbers], values[numbers]
             units = self._feature_units[features]
-            before, after = _roughness(self.original.T)[features] / units, np.empty(len(rows))
+            before, after = self._roughness_before[features] / units, np.empty(len(rows))
             at_once = max(1, VALUES_AT_ONCE // len(self.original))
             for start in range(0, len(rows), at_once):
                 part = slice(start, start + at_once)
-                after[part] = _roughness(x[rows[part], :, features[part]])
+                after[part] = _roughness(values[part])
             after /= units
             after = np.maximum(after - FREE_STEP, before)
             rougher = after != before
             ratio = (after[rougher] + LEAST_ROUGHNESS) / (before[rougher] + LEAST_ROUGHNESS)
             np.maximum.at(doubled, rows[rougher], np.log2(ratio / FREE_ROUGHNESS))
         return doubled
+
+    @cached_property
+    def _roughness_before(self) -> NDArray[np.float64]:
+        """The roughness of the features of the original ``(F,)``."""
+        return _roughness(self.original.T)
 
     def parts(self, x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """What the cost of states ``(n, K, F)`` is made of: "distance" in units, "cells", and each term by its name."""

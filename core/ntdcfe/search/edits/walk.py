@@ -94,7 +94,7 @@ class Walk:
         states, touched = self.editor.states_and_touched(lists)
         cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists), touched)
         cost[self.editor.capped(lists)] = np.inf
-        return Priced(lists, states, cost)
+        return Priced(lists, states, cost, self.editor.changed(states, touched))
 
     def _ask(self, states: NDArray[Any]) -> Generator[NDArray[Any], Answer, NDArray[np.bool_]]:
         """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are; of none, nothing is asked."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.edits.draws import Drawer
+
+#: Gives lists that hold ``(n, m)``, one for each that is to be changed; few moves want any.
+Others: TypeAlias = Callable[[], EditLists]
 
 
 class EditMove(ABC):
@@ -28,12 +32,9 @@ class EditMove(ABC):
 
     @abstractmethod
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], others: Others, rng: np.random.Generator
     ) -> EditLists:
-        """The lists, each with its edit at `place` ``(n,)`` changed; `lists` may be written into.
-
-        `others` are lists that hold, one for each ``(n, m)``.
-        """
+        """The lists, each with its edit at `place` ``(n,)`` changed; `lists` may be written into."""
 
 
 def towards_nothing(n: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Others
 
 # The most units that the new kind may move its feature by (rule of thumb).
 MOST_UNITS = 6.0
@@ -18,7 +18,7 @@ class ChangeKind(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], others: Others, rng: np.random.Generator
     ) -> EditLists:
         """The same window, another kind, half to all of the effect or a little more."""
         n, edit = len(place), lists.at(place)

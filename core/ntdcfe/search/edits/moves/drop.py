@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Others
 
 # By how much the edits that are left may do more for each that goes, and at most (rule of thumb).
 MORE_FOR_ONE, MOST_MORE = 1.2, 5.0
@@ -18,7 +18,7 @@ class Drop(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], others: Others, rng: np.random.Generator
     ) -> EditLists:
         """Fewer edits."""
         n, m = lists.kind.shape

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Others
 
 
 class Join(EditMove):
@@ -15,7 +15,7 @@ class Join(EditMove):
     chance = 0.04
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], others: Others, rng: np.random.Generator
     ) -> EditLists:
         """One edit less, where another is of the same feature."""
         n, edit = len(place), lists.at(place)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.draws import signs
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Others
 
 # Units that the other feature is moved by at most, where the size is drawn (rule of thumb).
 STRENGTH = 3.0
@@ -19,7 +19,7 @@ class SwapFeature(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], others: Others, rng: np.random.Generator
     ) -> EditLists:
         """An edit of another feature."""
         n, editor, edit = len(place), self.editor, lists.at(place)
@@ -29,5 +29,5 @@ class SwapFeature(EditMove):
         change = np.minimum(size, STRENGTH * editor.units[drawn.feature]) * rng.uniform(0.5, 1.1, n)
         alike = editor.of_kind(drawn, drawn.kind, change * signs(n, rng))
         as_large = numbers & (rng.random(n) < 0.5) & (edit.kind >= 0)
-        lists.put(np.ones(n, bool), place, EditLists.where(as_large, alike, drawn))
+        lists.put(None, place, EditLists.where(as_large, alike, drawn))
         return lists

@@ -157,7 +157,8 @@ class EditLists:
 
     def at(self, place: NDArray[np.int64]) -> EditLists:
         """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
-        return self.flat.take(np.arange(len(place)) * self.number.shape[1] + place)
+        at = np.arange(len(place)) * self.number.shape[1] + place
+        return EditLists(self.codes.reshape(len(self.codes), -1).take(at, axis=1), self.number.take(at))
 
     def put(self, rows: NDArray[Any] | None, place: NDArray[np.int64], edits: EditLists) -> None:
         """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``, None for all."""

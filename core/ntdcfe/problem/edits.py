@@ -66,6 +66,7 @@ class Editor:
         self.kinds = Kinds() if kinds is None else kinds
         self.units = space.units
         self._values = np.ascontiguousarray(space.original.T)
+        self._has_discrete = bool(space.discrete.any())
         self._at_once = max(1, VALUES_AT_ONCE // space.n_steps)
         self.features = np.flatnonzero(space.movable.any(0))
         self.steps = np.flatnonzero(space.movable.any(1))
@@ -138,10 +139,9 @@ class Editor:
 
     def _reach_of(self, edit: EditLists) -> tuple[NDArray[Any], NDArray[Any]]:
         """How far the features of single edits may all be moved down and up, columns ``(n,)``."""
-        of, each = one_for_each_feature(edit.take((slice(None), None)))
-        starts = np.searchsorted(of, np.arange(len(edit)))
-        down, up = self._down[each.feature], self._up[each.feature]
-        return np.maximum.reduceat(down, starts), np.minimum.reduceat(up, starts)
+        starts = edit.width.cumsum() - edit.width
+        features = np.repeat(edit.feature, edit.width) + _places_in(edit.width)
+        return np.maximum.reduceat(self._down[features], starts), np.minimum.reduceat(self._up[features], starts)
 
     def apply(self, edit: EditLists, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Values ``(n, K)`` after single edits, columns ``(n,)``: within the limits, and as if there were none."""
@@ -189,13 +189,15 @@ class Editor:
         """Single edits with their numbers moved to that share ``(n,)`` of their effect; set ones stay as they are."""
         neutral = self.neutral(edit)
         number = neutral + (edit.number - neutral) * ratio
-        return edit.replaced(number=np.where(self.space.discrete[edit.feature], edit.number, number))
+        if self._has_discrete:
+            number = np.where(self.space.discrete[edit.feature], edit.number, number)
+        return EditLists(edit.codes, number)
 
     def all_weakened(self, lists: EditLists, ratio: Any) -> EditLists:
         """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
         shape, flat, number = lists.number.shape, lists.flat, lists.number.ravel().copy()
         ratio = np.broadcast_to(np.reshape(ratio, (-1, 1)), shape).ravel()
-        edits = np.flatnonzero(flat.kind != NONE)
+        edits = (flat.kind != NONE).nonzero()[0]
         for start in range(0, len(edits), self._at_once):
             some = edits[start : start + self._at_once]
             number[some] = self.weakened(flat.take(some), ratio[some]).number
@@ -203,7 +205,7 @@ class Editor:
 
     def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
         """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
-        away, ratios = edit.number - self.neutral(edit), np.flatnonzero(~self.kinds.scaled[edit.kind])
+        away, ratios = edit.number - self.neutral(edit), (~self.kinds.scaled[edit.kind]).nonzero()[0]
         if len(ratios):
             window = self.window(edit.take(ratios))
             away[ratios] *= window.high - window.low
@@ -212,7 +214,12 @@ class Editor:
     def of_kind(self, edit: EditLists, kind: NDArray[np.int64], change: NDArray[np.float64]) -> EditLists:
         """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
         kind = self.kinds.fitting(kind, change)
-        number = self._by_kind(kind, lambda k, window, c: k.number_for(c, window), edit, change)
+        factor = self.kinds.times_change.take(kind)
+        number, varies = factor * change, np.isnan(factor).nonzero()[0]
+        if len(varies):
+            number[varies] = self._by_kind(
+                kind[varies], lambda k, window, c: k.number_for(c, window), edit.take(varies), change[varies]
+            )
         return edit.replaced(kind=kind, number=number)
 
     def rounded(self, lists: EditLists) -> EditLists:
@@ -273,8 +280,8 @@ class Editor:
         out = np.zeros(len(kinds))
         for which in set(kinds.tolist()) - {NONE}:
             rows = (kinds == which).nonzero()[0]
-            window, some = self.window(edit.take(rows)), (column[rows] for column in columns)
-            out[rows] = number(self.kinds.all[which], window, *some)
+            window = Window(self._values, edit.feature.take(rows), edit.first.take(rows), edit.last.take(rows))
+            out[rows] = number(self.kinds.all[which], window, *(column.take(rows) for column in columns))
         return out if self.kinds.usual else np.where(np.isfinite(out), out, 0.0)
 
 
@@ -302,16 +309,23 @@ def one_for_each_feature(lists: EditLists) -> tuple[NDArray[np.int64], EditLists
     if (edits.width == 1).all():
         return rows, edits
     of = np.repeat(np.arange(len(rows)), edits.width)
-    edits = edits.take(of)
-    return rows[of], edits.replaced(feature=edits.feature + _occurrence(of), width=1)
+    each = edits.take(of)
+    return rows[of], each.replaced(feature=each.feature + _places_in(edits.width), width=1)
 
 
 def _occurrence(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many of the same have come before each of the keys ``(n,)``."""
     order = np.argsort(keys, kind="stable")
     in_order, before = keys[order], np.empty(len(keys), np.int64)
-    before[order] = np.arange(len(keys)) - np.searchsorted(in_order, in_order)
+    ends = np.append((in_order[1:] != in_order[:-1]).nonzero()[0] + 1, len(keys))
+    before[order] = _places_in(np.diff(ends, prepend=0))
     return before
+
+
+def _places_in(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, 2, ... for each of the groups of these sizes ``(n,)``, one after the other ``(sum,)``."""
+    ends = sizes.cumsum()
+    return np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)
 
 
 def _written(limits: NDArray[Any], decimals: NDArray[np.int64], towards: Any) -> NDArray[Any]:

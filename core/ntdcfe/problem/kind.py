@@ -127,6 +127,8 @@ class Kind(ABC):
     needs_steps: ClassVar[bool] = True
     #: What :meth:`neutral` of a built-in kind gives for every window, where that is one number: it is then not asked.
     nothing: ClassVar[float | None] = None
+    #: What :meth:`number_for` of a built-in kind multiplies the change by, where that is one number: the same.
+    times_change: ClassVar[float | None] = None
 
     @abstractmethod
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:

@@ -41,9 +41,9 @@ class Kinds:
     ----------
     all : tuple of Kind
         The built-in kinds, used or not, then the user's own.
-    used, effort, scaled, is_value, nothing : array (n + 1,)
-        Of each kind, and last of an empty place: whether it takes part, and the attributes of :class:`Kind`; `nothing`
-        is NaN where it depends on the window, or on a user.
+    used, effort, scaled, is_value, nothing, times_change : array (n + 1,)
+        Of each kind, and last of an empty place: whether it takes part, and the attributes of :class:`Kind`; the last
+        two are NaN where they depend on the window, or on a user.
     """
 
     def __init__(self, used: Sequence[str | type[Kind]] = KINDS) -> None:
@@ -56,8 +56,10 @@ class Kinds:
         self.effort = np.array([*(kind.effort for kind in self.all), 0.0])
         self.scaled = np.array([*(kind.scaled for kind in self.all), True])
         self.is_value = np.array([*(kind.is_value and not kind.discrete for kind in self.all), False])
-        known = [np.nan if kind.nothing is None else kind.nothing for kind in BUILT_IN]
-        self.nothing = np.array([*known, *(np.nan for _ in own), 0.0])
+        self.nothing, self.times_change = (
+            np.array([*(getattr(kind, name) for kind in BUILT_IN), *(None for _ in own), 0.0], float)
+            for name in ("nothing", "times_change")
+        )
         # A limit is at least where a window is to rise, and at most where it is not.
         self._turned = np.tile(np.append(np.arange(len(self.all)), -1), (2, 1))
         self._turned[0, PLACE["at_least"]], self._turned[1, PLACE["at_most"]] = PLACE["at_most"], PLACE["at_least"]

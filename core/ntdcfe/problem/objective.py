@@ -236,7 +236,15 @@ class Objective:
 
 def _roughness(values: NDArray[Any]) -> NDArray[np.float64]:
     """The sum of absolute second differences of each of n features' values ``(n, K)``: ``(n,)``."""
-    return np.asarray(np.abs(values[:, 2:] - 2 * values[:, 1:-1] + values[:, :-2]).sum(1))
+    # Of all values in one line, which takes half the time; what joins two features is left out of the sums.
+    line = values.ravel()
+    bends = np.empty(line.size, line.dtype)
+    inner = bends[:-2]
+    np.multiply(line[1:-1], -2, out=inner)
+    inner += line[2:]
+    inner += line[:-2]
+    np.abs(inner, out=inner)
+    return np.asarray(bends.reshape(values.shape)[:, :-2].sum(1))
 
 
 def _distances(original: NDArray[Any], x: NDArray[Any], discrete: NDArray[np.bool_]) -> NDArray[Any]:

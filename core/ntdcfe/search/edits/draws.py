@@ -46,7 +46,6 @@ class Drawer(Editor):
             discrete: ends_of(np.array([kinds.all[i].chance for i in some])) if len(some) else np.empty(0)
             for discrete, some in self._kinds.items()
         }
-        self._has_discrete = bool(space.discrete.any())
         self._may_broaden = bool((self.runs[1] >= FEWEST_BROAD).any() and kinds.used[PLACE["shift"]])
 
     def draw(

@@ -26,6 +26,8 @@ from ntdcfe.problem.space import Space
 SHARE_OF_UNIT = 0.02
 # Ratios are whole percents.
 DECIMALS_OF_RATIOS = 2
+# Up to so many windows are looked at by all kinds (measured).
+FEW_WINDOWS = 100
 # What an edit counts more if it is of twice as many features (rule of thumb).
 MORE_FOR_TWICE = 0.5
 
@@ -178,12 +180,8 @@ class Editor:
 
     def neutral(self, edit: EditLists) -> NDArray[np.float64]:
         """The numbers ``(n,)`` with which single edits would change nothing, or least."""
-        number = self.kinds.nothing.take(edit.kind)
-        varies = np.isnan(number).nonzero()[0]
-        if len(varies):
-            some = edit.take(varies)
-            number[varies] = self._by_kind(some.kind, lambda kind, window: kind.neutral(window), some)
-        return number
+        known = self.kinds.nothing.take(edit.kind)
+        return self._completed(known, edit.kind, lambda kind, window: kind.neutral(window), edit)
 
     def weakened(self, edit: EditLists, ratio: NDArray[np.float64]) -> EditLists:
         """Single edits with their numbers moved to that share ``(n,)`` of their effect; set ones stay as they are."""
@@ -214,12 +212,8 @@ class Editor:
     def of_kind(self, edit: EditLists, kind: NDArray[np.int64], change: NDArray[np.float64]) -> EditLists:
         """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
         kind = self.kinds.fitting(kind, change)
-        factor = self.kinds.times_change.take(kind)
-        number, varies = factor * change, np.isnan(factor).nonzero()[0]
-        if len(varies):
-            number[varies] = self._by_kind(
-                kind[varies], lambda k, window, c: k.number_for(c, window), edit.take(varies), change[varies]
-            )
+        known = self.kinds.times_change.take(kind) * change
+        number = self._completed(known, kind, lambda k, window, c: k.number_for(c, window), edit, change)
         return edit.replaced(kind=kind, number=number)
 
     def rounded(self, lists: EditLists) -> EditLists:
@@ -275,14 +269,27 @@ class Editor:
         both = EditLists.side_by_side(parts).take((slice(None), order))
         return both.take((slice(None), (both.kind != NONE).any(0)))
 
-    def _by_kind(self, kinds: NDArray[np.int64], number: Any, edit: EditLists, *columns: Any) -> NDArray[np.float64]:
-        """What `number` of each kind gives for the windows of single edits, columns ``(n,)``, of these kinds."""
-        out = np.zeros(len(kinds))
-        for which in set(kinds.tolist()) - {NONE}:
-            rows = (kinds == which).nonzero()[0]
-            window = Window(self._values, edit.feature.take(rows), edit.first.take(rows), edit.last.take(rows))
-            out[rows] = number(self.kinds.all[which], window, *(column.take(rows) for column in columns))
-        return out if self.kinds.usual else np.where(np.isfinite(out), out, 0.0)
+    def _completed(
+        self, numbers: NDArray[np.float64], kinds: NDArray[np.int64], ask: Any, edit: EditLists, *columns: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """The numbers ``(n,)``, and where they are NaN, because they depend on the window, what kinds ``(n,)`` say.
+
+        `ask` takes a kind, windows of the single edits, and the columns ``(n,)`` of these.
+        """
+        unknown = np.isnan(numbers)
+        if not unknown.any():
+            return numbers
+        # A few windows are looked at once for all kinds: numpy's calls take longer than the numbers.
+        shared = self.window(edit) if len(kinds) <= FEW_WINDOWS else None
+        for which in set(kinds[unknown].tolist()):
+            kind, here = self.kinds.all[which], kinds == which
+            if shared is not None and which < len(BUILT_IN):
+                np.copyto(numbers, ask(kind, shared, *columns), where=here)
+                continue
+            rows = here.nonzero()[0]
+            told = ask(kind, self.window(edit.take(rows)), *(column[rows] for column in columns))
+            numbers[rows] = np.where(np.isfinite(told), told, 0.0) if which >= len(BUILT_IN) else told
+        return numbers
 
 
 def runs_of_kinds(kinds: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:

@@ -51,17 +51,17 @@ class Window:
         """Which of them are in the window ``(n, K)``."""
         return in_window(self.first, self.last, self.original.shape[1])
 
-    @property
+    @cached_property
     def low(self) -> Array:
         """The least value of each window ``(n,)``."""
         return np.asarray(np.where(self.inside, self.values, np.inf).min(1))
 
-    @property
+    @cached_property
     def high(self) -> Array:
         """The largest value of each window ``(n,)``."""
         return np.asarray(np.where(self.inside, self.values, -np.inf).max(1))
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """The mean of each window ``(n,)``."""
         return np.asarray((self.values * self.inside).sum(1) / np.maximum(self.inside.sum(1), 1))

@@ -130,10 +130,12 @@ class Objective:
         """What the search minimises, of states ``(n, K, F)``: ``(n,)``."""
         return self.cost_and_sparsity(x)[0]
 
-    def cost_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def cost_and_sparsity(
+        self, x: NDArray[Any], touched: Touched | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Both of states ``(n, K, F)``, each ``(n,)``: the cost is made of the sparsity."""
         with np.errstate(all="ignore"):  # too far to be counted is infinitely far
-            distance, sparsity = self._distance_and_sparsity(x)
+            distance, sparsity = self._distance_and_sparsity(x, touched)
             cost = distance + self.price_of_cell * sparsity
             for term in self.terms:
                 cost = cost + self._of_term(term, x)
@@ -149,7 +151,7 @@ class Objective:
         every further edit has to make the state that much nearer.
         """
         with np.errstate(all="ignore"):
-            cost = self.cost(x) * (1 + self.price_of_edit) ** count
+            cost = self.cost_and_sparsity(x, touched)[0] * (1 + self.price_of_edit) ** count
             if self.price_of_roughness:
                 cost = cost * (1 + self.price_of_roughness * self.roughness(x, touched))
             return cost
@@ -214,12 +216,27 @@ class Objective:
         """What changes of whole features cost: `size` ``(n, F)`` is the sum over their cells."""
         return size * self._feature_weights / self._feature_units
 
-    def _distance_and_sparsity(self, x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _distance_and_sparsity(
+        self, x: NDArray[Any], touched: Touched | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._proximity is not weighted_l1:
             units = self._feature_units
             return self._far(self.original / units, x / units), self.sparsity(x)
+        if touched is not None and 2 * len(touched.rows) < len(x) * len(self.features):
+            return self._from_touched(x, touched)
         distances = _distances(self.original, x, self._feature_discrete)  # computed once for both
         return np.asarray(distances @ self._per_unit), _count(distances != 0)
+
+    def _from_touched(self, x: NDArray[Any], touched: Touched) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The same from few features: all others are as they were. The sum is over all cells, in the same order."""
+        rows, features, values = touched
+        away = np.abs(values - self.original.T[features])
+        if self._feature_discrete.any():
+            away = np.where(self._feature_discrete[features, None], away != 0, away)
+        distances = np.zeros(x.shape, away.dtype)
+        distances[rows, :, features] = away
+        sparsity = np.bincount(rows, _count(away != 0), len(x)).astype(np.int64)
+        return np.asarray(distances.reshape(len(x), -1) @ self._per_unit), sparsity
 
     def _far(self, original: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
         """How far `x` ``(n, K, F)`` is from `original`; the user's function gets copies, and gives one."""

@@ -13,7 +13,7 @@ NONE = -1
 _COLUMNS = ("kind", "feature", "width", "first", "last")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class EditLists:
     """n lists of up to m edits.
 

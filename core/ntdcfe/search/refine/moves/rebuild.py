@@ -83,17 +83,18 @@ class Rebuild(Move):
         goal = np.maximum(held.sum(1), 1e-9)[draw] * one_of(self._goals, n, rng)
         missing = goal - (held[draw] * kept).sum(1)
 
-        order, at = known.order[draw], np.arange(n)[:, None]
+        order, at = known.order.take(draw, axis=0), np.arange(n)[:, None]
         # Which of the promising cells are among the changed cells that are kept.
         place = np.zeros(base.size, int)
         place[cells] = np.arange(len(cells))
         changed = np.zeros(base.size, bool)
         changed[cells] = True
-        stays = kept[at, place[order]] & changed[order]
-        gain = known.gain[draw] * amplitude * ~stays
+        stays = kept[at, place[known.order].take(draw, axis=0)] & changed[known.order].take(draw, axis=0)
+        gain = known.gain.take(draw, axis=0) * amplitude * ~stays
         added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
         rows = np.repeat(space.original.reshape(1, -1), n, axis=0)
-        rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
+        moves = np.where(added, known.move.take(draw, axis=0) * amplitude, 0.0).astype(rows.dtype)
+        rows[at, order] = space.original.ravel().take(order) + moves
         rows[:, cells] += np.where(kept, change, 0.0)
         return rows.reshape(n, *base.shape)
 

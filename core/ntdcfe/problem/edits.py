@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.errors import InvalidInputError
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.problem.kind import Window, in_window
+from ntdcfe.problem.edit_numbers import EditNumbers
+from ntdcfe.problem.kind import in_window
 from ntdcfe.problem.kinds import BUILT_IN, PLACE
 from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.objective import VALUES_AT_ONCE, Touched
@@ -26,8 +27,6 @@ from ntdcfe.problem.space import Space
 SHARE_OF_UNIT = 0.02
 # Ratios are whole percents.
 DECIMALS_OF_RATIOS = 2
-# Up to so many windows are looked at by all kinds (measured).
-FEW_WINDOWS = 100
 # What an edit counts more if it is of twice as many features (rule of thumb).
 MORE_FOR_TWICE = 0.5
 
@@ -53,7 +52,7 @@ class Edit(NamedTuple):
         return self.text
 
 
-class Editor:
+class Editor(EditNumbers):
     """What edits do to one series.
 
     Parameters
@@ -64,12 +63,7 @@ class Editor:
     """
 
     def __init__(self, space: Space, kinds: Kinds | None = None) -> None:
-        self.space = space
-        self.kinds = Kinds() if kinds is None else kinds
-        self.units = space.units
-        self._values = np.ascontiguousarray(space.original.T)
-        self._has_discrete = bool(space.discrete.any())
-        self._at_once = max(1, VALUES_AT_ONCE // space.n_steps)
+        super().__init__(space, kinds)
         self.features = np.flatnonzero(space.movable.any(0))
         self.steps = np.flatnonzero(space.movable.any(1))
         units, which = np.unique(space.units, return_inverse=True)
@@ -174,48 +168,6 @@ class Editor:
             raise InvalidInputError(f"{name}.apply must return values {values.shape}, got {done.shape}.")
         return np.where(np.isfinite(done), done, values)
 
-    def window(self, edit: EditLists) -> Window:
-        """What the original is like in the windows of single edits, columns ``(n,)``."""
-        return Window(self._values, edit.feature, edit.first, edit.last)
-
-    def neutral(self, edit: EditLists) -> NDArray[np.float64]:
-        """The numbers ``(n,)`` with which single edits would change nothing, or least."""
-        known = self.kinds.nothing.take(edit.kind)
-        return self._completed(known, edit.kind, lambda kind, window: kind.neutral(window), edit)
-
-    def weakened(self, edit: EditLists, ratio: NDArray[np.float64]) -> EditLists:
-        """Single edits with their numbers moved to that share ``(n,)`` of their effect; set ones stay as they are."""
-        neutral = self.neutral(edit)
-        number = neutral + (edit.number - neutral) * ratio
-        if self._has_discrete:
-            number = np.where(self.space.discrete[edit.feature], edit.number, number)
-        return EditLists(edit.codes, number)
-
-    def all_weakened(self, lists: EditLists, ratio: Any) -> EditLists:
-        """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
-        shape, flat, number = lists.number.shape, lists.flat, lists.number.ravel().copy()
-        ratio = np.broadcast_to(np.reshape(ratio, (-1, 1)), shape).ravel()
-        edits = (flat.kind != NONE).nonzero()[0]
-        for start in range(0, len(edits), self._at_once):
-            some = edits[start : start + self._at_once]
-            number[some] = self.weakened(flat.take(some), ratio[some]).number
-        return lists.replaced(number=number.reshape(shape))
-
-    def changed_by(self, edit: EditLists) -> NDArray[np.float64]:
-        """About how far single edits move their feature, up or down, in its own scale ``(n,)``."""
-        away, ratios = edit.number - self.neutral(edit), (~self.kinds.scaled[edit.kind]).nonzero()[0]
-        if len(ratios):
-            window = self.window(edit.take(ratios))
-            away[ratios] *= window.high - window.low
-        return away
-
-    def of_kind(self, edit: EditLists, kind: NDArray[np.int64], change: NDArray[np.float64]) -> EditLists:
-        """Single edits of that kind ``(n,)`` in the same windows, changing them by about `change` ``(n,)``."""
-        kind = self.kinds.fitting(kind, change)
-        known = self.kinds.times_change.take(kind) * change
-        number = self._completed(known, kind, lambda k, window, c: k.number_for(c, window), edit, change)
-        return edit.replaced(kind=kind, number=number)
-
     def rounded(self, lists: EditLists) -> EditLists:
         """The same with numbers that a person would write."""
         number = lists.number.copy()
@@ -269,27 +221,6 @@ class Editor:
         both = EditLists.side_by_side(parts).take((slice(None), order))
         return both.take((slice(None), (both.kind != NONE).any(0)))
 
-    def _completed(
-        self, numbers: NDArray[np.float64], kinds: NDArray[np.int64], ask: Any, edit: EditLists, *columns: NDArray[Any]
-    ) -> NDArray[np.float64]:
-        """The numbers ``(n,)``, and where they are NaN, because they depend on the window, what kinds ``(n,)`` say.
-
-        `ask` takes a kind, windows of the single edits, and the columns ``(n,)`` of these.
-        """
-        unknown = np.isnan(numbers)
-        if not unknown.any():
-            return numbers
-        # A few windows are looked at once for all kinds: numpy's calls take longer than the numbers.
-        shared = self.window(edit) if len(kinds) <= FEW_WINDOWS else None
-        for which in set(kinds[unknown].tolist()):
-            kind, here = self.kinds.all[which], kinds == which
-            if shared is not None and which < len(BUILT_IN):
-                np.copyto(numbers, ask(kind, shared, *columns), where=here)
-                continue
-            rows = here.nonzero()[0]
-            told = ask(kind, self.window(edit.take(rows)), *(column[rows] for column in columns))
-            numbers[rows] = np.where(np.isfinite(told), told, 0.0) if which >= len(BUILT_IN) else told
-        return numbers
 
 
 def runs_of_kinds(kinds: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:

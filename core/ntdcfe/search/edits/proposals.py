@@ -86,12 +86,14 @@ class Proposals:
         rate = np.maximum(rate / rate.sum(), self.tuning.least_chance)
         move = np.sort(weighted(rate, len(pick), rng))
         parts = []
+        neutral = self.editor.neutral(base.flat).reshape(base.number.shape)
         most_edits, count = np.maximum(base.n_edits, 1), np.bincount(move, minlength=len(self._moves))
         for which, end in zip(count.nonzero()[0].tolist(), count[count > 0].cumsum().tolist(), strict=True):
             picked = pick[end - count[which] : end]
             place = (rng.random(len(picked)) * most_edits.take(picked)).astype(int)
             others = partial(base.take, rng.integers(0, len(base), len(picked)))
-            parts.append(self._moves[which].propose(base.take(picked), place, others, rng))
+            lists, nothing = base.take(picked), neutral.take(picked, axis=0)
+            parts.append(self._moves[which].propose(lists, place, nothing, others, rng))
         priced = self.price(EditLists.concatenate(parts).packed())
         before, original = np.array([t.cost for t in bases])[pick], self.editor.space.original
         changed, of_base = priced.changed, (np.array([t.state for t in bases]) != original).any(1)

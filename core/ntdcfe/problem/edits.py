@@ -233,7 +233,7 @@ def runs_of_kinds(kinds: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
 
 def _order_of(kinds: NDArray[np.int64]) -> NDArray[np.int64]:
     """Places of single edits ``(n,)`` with those of one kind together."""
-    return np.argsort(kinds.astype(np.int16), kind="stable")  # the sort of short numbers is much the fastest
+    return np.argsort(kinds, kind="stable")
 
 
 def one_for_each_feature(lists: EditLists) -> tuple[NDArray[np.int64], EditLists]:

@@ -89,9 +89,10 @@ def searching(job: Job) -> Talk:
 
 def _equal(states: NDArray[Any], original: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which of the states ``(n, K, F)`` `among` those marked are the original; a few cells tell of most that not."""
-    some = max(1, original.size // 16)
-    equal = among & (states.reshape(len(states), -1)[:, ::some] == original.ravel()[::some]).all(1)
-    equal[equal] = (states[equal] == original).all((1, 2))
+    some, cells, before = max(1, original.size // 16), states.reshape(len(states), -1), original.ravel()
+    equal = among & (cells[:, ::some] == before[::some]).all(1)
+    if equal.any():
+        equal[equal] = (cells[equal] == before).all(1)
     return equal
 
 

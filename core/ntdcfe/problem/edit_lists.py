@@ -13,11 +13,12 @@ NONE = -1
 _COLUMNS = ("kind", "feature", "width", "first", "last")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class EditLists:
     """n lists of up to m edits.
 
-    Two arrays, so that taking and putting edits costs few calls: lists are short, and there are many of them.
+    Two arrays, so that taking and putting edits costs few calls: lists are short, and there are many of them. Not
+    frozen, because that takes twice as long to make; the arrays are not replaced.
 
     Parameters
     ----------
@@ -33,8 +34,11 @@ class EditLists:
 
     @staticmethod
     def of(kind: Any, feature: Any, width: Any, first: Any, last: Any, number: Any) -> EditLists:
-        """From columns of one shape, ``(n, m)``, or ``(n,)`` for single edits."""
-        return EditLists(np.array([kind, feature, width, first, last], np.int64), np.asarray(number, float))
+        """From columns of one shape, ``(n, m)``, or ``(n,)`` for single edits; or a number for all of a column."""
+        number = np.asarray(number, float)
+        codes = np.empty((5, *number.shape), np.int64)
+        codes[0], codes[1], codes[2], codes[3], codes[4] = kind, feature, width, first, last
+        return EditLists(codes, number)
 
     @staticmethod
     def empty(n: int, m: int) -> EditLists:
@@ -46,9 +50,13 @@ class EditLists:
     @staticmethod
     def concatenate(parts: list[EditLists]) -> EditLists:
         """All lists, in order; shorter ones are filled up with empty places."""
-        most = max(part.number.shape[1] for part in parts)
-        parts = [part.widened(most) for part in parts]
-        return EditLists(np.concatenate([p.codes for p in parts], axis=1), np.concatenate([p.number for p in parts]))
+        together = EditLists.empty(sum(map(len, parts)), max(part.number.shape[1] for part in parts))
+        start = 0
+        for part in parts:
+            n, m = part.number.shape
+            together.codes[:, start : start + n, :m], together.number[start : start + n, :m] = part.codes, part.number
+            start += n
+        return together
 
     @staticmethod
     def side_by_side(parts: list[EditLists]) -> EditLists:
@@ -106,8 +114,7 @@ class EditLists:
 
     def widened(self, m: int) -> EditLists:
         """The same with at least m places."""
-        more = m - self.number.shape[1]
-        return self if more <= 0 else EditLists.side_by_side([self, EditLists.empty(len(self), more)])
+        return self if m <= self.number.shape[1] else EditLists.concatenate([self, EditLists.empty(0, m)])
 
     def take(self, rows: Any) -> EditLists:
         """Those of the lists; with a pair of rows and places, single edits."""
@@ -150,11 +157,15 @@ class EditLists:
 
     def at(self, place: NDArray[np.int64]) -> EditLists:
         """The edit at that place ``(n,)`` of each list, columns ``(n,)``."""
-        return self.flat.take(np.arange(len(place)) * self.number.shape[1] + place)
+        at = np.arange(len(place)) * self.number.shape[1] + place
+        return EditLists(self.codes.reshape(len(self.codes), -1).take(at, axis=1), self.number.take(at))
 
-    def put(self, rows: NDArray[Any], place: NDArray[np.int64], edits: EditLists) -> None:
-        """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``."""
-        at = np.flatnonzero(rows)
-        places, edits = place[at], edits.take(at)
-        self.codes[:, at, places] = edits.codes
-        self.number[at, places] = edits.number
+    def put(self, rows: NDArray[Any] | None, place: NDArray[np.int64], edits: EditLists) -> None:
+        """Write single edits, columns ``(n,)``, to that place ``(n,)`` of the lists marked ``(n,)``, None for all."""
+        if rows is None:
+            at = np.arange(len(place))
+        else:
+            at = rows.nonzero()[0]
+            place, edits = place.take(at), edits.take(at)
+        self.codes[:, at, place] = edits.codes
+        self.number[at, place] = edits.number

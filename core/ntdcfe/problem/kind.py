@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+# Up to so many steps, which of them are in a window is looked up: two tables of a megabyte at most.
+MOST_LOOKED_UP = 1_000
 
-@dataclass(frozen=True)
+
+@dataclass(eq=False)
 class Window:
     """n windows of the original, each a feature ``(n,)`` from its first to its last step ``(n,)``, both included.
 
@@ -41,24 +44,24 @@ class Window:
     @cached_property
     def values(self) -> Array:
         """The values of the feature ``(n, K)``."""
-        return np.asarray(self.original[self.feature])
+        return np.asarray(self.original.take(self.feature, axis=0))
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
         """Which of them are in the window ``(n, K)``."""
         return in_window(self.first, self.last, self.original.shape[1])
 
-    @property
+    @cached_property
     def low(self) -> Array:
         """The least value of each window ``(n,)``."""
         return np.asarray(np.where(self.inside, self.values, np.inf).min(1))
 
-    @property
+    @cached_property
     def high(self) -> Array:
         """The largest value of each window ``(n,)``."""
         return np.asarray(np.where(self.inside, self.values, -np.inf).max(1))
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """The mean of each window ``(n,)``."""
         return np.asarray((self.values * self.inside).sum(1) / np.maximum(self.inside.sum(1), 1))
@@ -66,8 +69,18 @@ class Window:
 
 def in_window(first: NDArray[np.int64], last: NDArray[np.int64], n_steps: int) -> NDArray[np.bool_]:
     """Which of the steps are from the first to the last ``(n,)``, both included: ``(n, K)``."""
+    if n_steps <= MOST_LOOKED_UP:
+        from_first, to_last = _steps_beside(n_steps)
+        return from_first.take(first, axis=0) & to_last.take(last, axis=0)
     steps = np.arange(n_steps)
     return np.asarray((steps >= first[:, None]) & (steps <= last[:, None]))
+
+
+@lru_cache(maxsize=4)
+def _steps_beside(n_steps: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which steps come no earlier, and which no later, than each of the steps: ``(K, K)`` each."""
+    steps = np.arange(n_steps)
+    return steps >= steps[:, None], steps <= steps[:, None]
 
 
 class Kind(ABC):
@@ -112,6 +125,10 @@ class Kind(ABC):
     depends_on_window: ClassVar[bool] = True
     #: Whether it needs more than one step to be of use.
     needs_steps: ClassVar[bool] = True
+    #: What :meth:`neutral` of a built-in kind gives for every window, where that is one number: it is then not asked.
+    nothing: ClassVar[float | None] = None
+    #: What :meth:`number_for` of a built-in kind multiplies the change by, where that is one number: the same.
+    times_change: ClassVar[float | None] = None
 
     @abstractmethod
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:

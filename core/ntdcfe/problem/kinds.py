@@ -14,6 +14,8 @@ class Shift(Kind):
     name = "shift"
     chance = 0.3
     depends_on_window = False
+    nothing = 0.0
+    times_change = 1.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus the number."""
@@ -127,6 +129,7 @@ class Swing(Kind):
     chance = 0.08
     effort = 2.0
     scaled = False
+    nothing = 1.0
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """The mean plus the scaled difference from it."""
@@ -155,10 +158,13 @@ class Ramp(Kind):
     name = "ramp"
     chance = 0.1
     effort = 1.5
+    nothing = 0.0
+    times_change = 1.5
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus a growing share of the number."""
-        grown = window.cumsum(1) / np.maximum(window.sum(1, keepdims=True), 1)
+        place = window.cumsum(1)
+        grown = place / np.maximum(place[:, -1:], 1)
         return np.asarray(values + number * grown)
 
     def neutral(self, window: Window) -> Array:
@@ -184,11 +190,13 @@ class Bump(Kind):
     name = "bump"
     chance = 0.15
     effort = 1.5
+    nothing = 0.0
+    times_change = 1.5
 
     def apply(self, values: Array, window: NDArray[np.bool_], number: Array) -> Array:
         """Values plus a share of the number, the whole of it in the middle."""
-        count = window.sum(1, keepdims=True)
-        place = window.cumsum(1)
+        place = window.cumsum(1, dtype=np.int32)
+        count = place[:, -1:]
         return np.asarray(values + number * np.minimum(place, count + 1 - place) / np.maximum((count + 1) // 2, 1))
 
     def neutral(self, window: Window) -> Array:

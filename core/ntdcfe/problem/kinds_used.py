@@ -41,8 +41,9 @@ class Kinds:
     ----------
     all : tuple of Kind
         The built-in kinds, used or not, then the user's own.
-    used, effort, scaled, is_value : array (n + 1,)
-        Of each kind, and last of an empty place: whether it takes part, and the attributes of :class:`Kind`.
+    used, effort, scaled, is_value, nothing, times_change : array (n + 1,)
+        Of each kind, and last of an empty place: whether it takes part, and the attributes of :class:`Kind`; the last
+        two are NaN where they depend on the window, or on a user.
     """
 
     def __init__(self, used: Sequence[str | type[Kind]] = KINDS) -> None:
@@ -55,12 +56,17 @@ class Kinds:
         self.effort = np.array([*(kind.effort for kind in self.all), 0.0])
         self.scaled = np.array([*(kind.scaled for kind in self.all), True])
         self.is_value = np.array([*(kind.is_value and not kind.discrete for kind in self.all), False])
+        self.nothing, self.times_change = (
+            np.array([*(getattr(kind, name) for kind in BUILT_IN), *(None for _ in own), 0.0], float)
+            for name in ("nothing", "times_change")
+        )
+        # A limit is at least where a window is to rise, and at most where it is not.
+        self._turned = np.tile(np.append(np.arange(len(self.all)), -1), (2, 1))
+        self._turned[0, PLACE["at_least"]], self._turned[1, PLACE["at_most"]] = PLACE["at_most"], PLACE["at_least"]
 
     def fitting(self, place: NDArray[np.int64], change: NDArray[Any]) -> NDArray[np.int64]:
         """Places ``(n,)`` of kinds that take part and can change a window so ``(n,)``; -1 where there is none."""
-        rises = change > 0
-        place = np.where(rises & (place == PLACE["at_most"]), PLACE["at_least"], place)
-        place = np.where(~rises & (place == PLACE["at_least"]), PLACE["at_most"], place)
+        place = self._turned[(change > 0).astype(int), place]
         if self.usual:
             return place
         of_numbers = [used and not kind.discrete for used, kind in zip(self.used.tolist(), self.all, strict=False)]

@@ -187,7 +187,9 @@ class Space:
 
     def _into_range(self, x: NDArray[Any]) -> NDArray[Any]:
         """Changed cells within their limits and at listed values; cells as in the original are left alone."""
-        return np.where((x == self.original) | ~self.open, self.original, self.limits.into_range(x))
+        inside = self.limits.into_range(x)
+        np.copyto(inside, self.original, where=(x == self.original) | ~self.open)
+        return inside
 
     def _moved(self, x: NDArray[Any]) -> NDArray[Any]:
         """States that the constraints have moved to where they obey, as far as limits allow."""

@@ -107,7 +107,10 @@ class Noise:
             # What comes late may be a value that a feature does not list, or a move that is forbidden.
             return self.space.project(states) if self.survival.late else states.copy()
         noise = self._draws(len(states), np.reshape(np.asarray(factor, self._dtype), (-1, 1, 1)))
-        noisy = (states + noise).astype(self.space.dtype, copy=False)
+        # In place, and in the type of the sum from the start: one array less, a tenth of the time of `states + noise` saved.
+        noisy = noise.astype(np.result_type(states, noise), copy=False)
+        noisy += states
+        noisy = noisy.astype(self.space.dtype, copy=False)
         if self._dtype is np.float64:
             noisy = np.where(np.isfinite(noisy), noisy, states)  # next to the largest number there is
         return noisy if self.space.unlimited else self.space.project(noisy, states)
@@ -115,15 +118,17 @@ class Noise:
     def _draws(self, n: int, factor: NDArray[Any]) -> NDArray[Any]:
         """n draws ``(n, K, F)``, times `factor`."""
         if self._reused == 1:
-            noise = self._scale * self.rng.standard_normal((n, *self._scale.shape), dtype=self._dtype)
+            noise = self.rng.standard_normal((n, *self._scale.shape), dtype=self._dtype)
+            noise *= self._scale
             return np.multiply(noise, factor, out=noise)
         if self._left < n:
             rows = int(np.clip(self.MOST_NUMBERS // self._scale.size, 16, self.KEPT))
-            self._kept = self._scale * self.rng.standard_normal((rows, *self._scale.shape), dtype=self._dtype)
+            self._kept = self.rng.standard_normal((rows, *self._scale.shape), dtype=self._dtype)
+            self._kept *= self._scale
             self._left = rows * self._reused
         self._left -= n
         sign = np.array([-1, 1], self._dtype)[self.rng.integers(0, 2, (n, 1, 1))]
-        noise = self._kept[self.rng.integers(len(self._kept), size=n)]
+        noise = self._kept.take(self.rng.integers(len(self._kept), size=n), axis=0)
         return np.multiply(noise, sign * factor, out=noise)
 
     def _delayed(self, states: NDArray[Any]) -> NDArray[Any]:

@@ -96,9 +96,11 @@ class ActionDistribution(NamedTuple):
         rows = torch.arange(len(action.step))
         mean, std = self.mean[rows, action.feature], self.std[rows, action.feature]
         continuous = -((action.strength - mean) ** 2) / (2 * std**2) - std.log() - 0.5 * np.log(2 * np.pi)
-        discrete = self.discrete[action.feature]
-        position = torch.where(discrete, action.strength, torch.zeros_like(action.strength)).long()
-        strength = torch.where(discrete, self.value[rows, action.feature, position], continuous)
+        strength = continuous
+        if self.discrete.any():
+            discrete = self.discrete[action.feature]
+            position = torch.where(discrete, action.strength, torch.zeros_like(action.strength)).long()
+            strength = torch.where(discrete, self.value[rows, action.feature, position], continuous)
         return self.step[rows, action.step] + self.feature[rows, action.feature] + strength
 
 
@@ -135,6 +137,7 @@ class Policy(nn.Module):
         masked = torch.zeros(n_actions, n_values, dtype=torch.float32).masked_fill(~allowed, -torch.inf)
         self.register_buffer("value_mask", masked)
         self.register_buffer("discrete", torch.tensor([c is not None for c in choices]))
+        self._has_values = any(c is not None for c in choices)
         self._sizes = [n_steps, n_actions, n_actions, n_actions, n_actions * n_values]
 
     @property
@@ -145,12 +148,13 @@ class Policy(nn.Module):
     def distribution(self, outputs: Tensor) -> ActionDistribution:
         """The distributions that outputs ``(n, n_outputs)`` describe."""
         step, feature, mean, std, value = outputs.split(self._sizes, dim=1)  # type: ignore[no-untyped-call]
+        value = value.reshape(len(outputs), *self.value_mask.shape)
         return ActionDistribution(
             (step + self.step_mask).log_softmax(1),
             feature.log_softmax(1),
             mean,
             functional.softplus(std) + LEAST_STD,
-            (value.reshape(len(outputs), *self.value_mask.shape) + self.value_mask).log_softmax(2),
+            (value + self.value_mask).log_softmax(2) if self._has_values else value,
             self.discrete,
         )
 

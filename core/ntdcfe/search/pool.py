@@ -89,7 +89,7 @@ class Pool:
         self._diverse = {}
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
         best = np.argsort(cost, kind="stable")[:most]
-        for i in best[cost[best] < last]:
+        for i in best[cost[best] < last].tolist():
             key = _key(x[i])
             if key not in self._seen:
                 self._seen.add(key)
@@ -171,7 +171,8 @@ class Pool:
 
 def _least_of_sets(sets: NDArray[np.uint8], cost: NDArray[np.float64]) -> dict[bytes, int]:
     """The least costly row of each set of changed features, which are bits ``(n, F / 8)``."""
-    return {sets[i].tobytes(): int(i) for i in np.argsort(-cost, kind="stable")}
+    width, bits = sets.shape[1], sets.tobytes()
+    return {bits[width * i : width * (i + 1)]: i for i in np.argsort(-cost, kind="stable").tolist()}
 
 
 def _leaders(

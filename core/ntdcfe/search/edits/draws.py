@@ -12,7 +12,7 @@ from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.kinds import PLACE
 from ntdcfe.problem.kinds_used import Kinds
 from ntdcfe.problem.space import Space
-from ntdcfe.search.draws import signs, weighted
+from ntdcfe.search.draws import ends_of, one_of, signs, up_to
 
 # How often an edit is drawn of several neighbouring features, and the fewest neighbours of one scale for that (rules
 # of thumb: bands of a spectrum, sensors of an array).
@@ -42,6 +42,11 @@ class Drawer(Editor):
         self._kinds = {
             discrete: np.array([i for i in usable if kinds.all[i].discrete == discrete]) for discrete in (False, True)
         }
+        self._ends = {
+            discrete: ends_of(np.array([kinds.all[i].chance for i in some])) if len(some) else np.empty(0)
+            for discrete, some in self._kinds.items()
+        }
+        self._may_broaden = bool((self.runs[1] >= FEWEST_BROAD).any() and kinds.used[PLACE["shift"]])
 
     def draw(
         self,
@@ -52,41 +57,43 @@ class Drawer(Editor):
         windows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> EditLists:
         """n single edits, columns ``(n,)``, that change their feature by up to `strength` units."""
-        feature = rng.choice(self.features, n) if features is None else features
+        feature = one_of(self.features, n, rng) if features is None else features
         first, last = self.draw_windows(n, rng) if windows is None else windows
         kind = self.draw_kinds(feature, rng)
         change = signs(n, rng) * rng.uniform(0.1, 1.0, n) * strength * self.units[feature]
-        edit = EditLists.of(kind, feature, np.ones(n), first, last, np.zeros(n))
+        edit = EditLists.of(kind, feature, 1, first, last, np.zeros(n))
         drawn = self.of_kind(edit, kind, change)
-        for i in np.flatnonzero(self.space.discrete[feature]):
+        for i in np.flatnonzero(self.space.discrete[feature]) if self._has_discrete else ():
             drawn.number[i] = rng.choice(self.space.choices[feature[i]])  # type: ignore[arg-type]
         return self.widened(drawn, rng.random(n) < BROAD, rng)
 
     def widened(self, edit: EditLists, rows: NDArray[np.bool_], rng: np.random.Generator) -> EditLists:
         """Those of the single edits, columns ``(n,)``, as shifts of several neighbouring features of one scale."""
         n = len(edit.kind)
-        start, size = self.runs[0][edit.feature], self.runs[1][edit.feature]
-        width = np.clip(np.ceil(size ** rng.uniform(0.3, 1.0, n)).astype(int), 1, size)
-        first = start + (rng.random(n) * (size - width + 1)).astype(int)
-        broad = rows & (size >= FEWEST_BROAD) & (width > 1) & self.kinds.used[PLACE["shift"]]
-        share, at = rng.uniform(0.02, 1.0, n), np.flatnonzero(broad)
-        if not len(at):
+        grown, moved, share = rng.uniform(0.3, 1.0, n), rng.random(n), rng.uniform(0.02, 1.0, n)
+        if not self._may_broaden or not rows.any():
             return edit
+        at = rows.nonzero()[0]
         one = edit.take(at)
+        start, size = self.runs[0][one.feature], self.runs[1][one.feature]
+        width = np.clip(np.ceil(size ** grown[at]).astype(int), 1, size)
+        first = start + (moved[at] * (size - width + 1)).astype(int)
         change = np.where(np.abs(one.number) > 0, self.changed_by(one), 0.0) * share[at]
-        shift = self.of_kind(one, np.full(len(at), PLACE["shift"]), change)
-        edit = edit.copy()
-        edit.codes[:, at], edit.number[at] = shift.replaced(feature=first[at], width=width[at]).codes, shift.number
+        shift = self.of_kind(one, np.full(len(at), PLACE["shift"]), change).replaced(feature=first, width=width)
+        broad = ((size >= FEWEST_BROAD) & (width > 1)).nonzero()[0]
+        at, shift, edit = at[broad], shift.take(broad), edit.copy()
+        edit.codes[:, at], edit.number[at] = shift.codes, shift.number
         return edit
 
     def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """A kind for each feature ``(n,)``."""
+        if not self._has_discrete:
+            return self._kinds[False].take(up_to(self._ends[False], len(feature), rng))
         kind = np.full(len(feature), NONE)
         for discrete, usable in self._kinds.items():
             rows = np.flatnonzero(self.space.discrete[feature] == discrete)
-            chance = np.array([self.kinds.all[i].chance for i in usable])
             if len(rows):
-                kind[rows] = usable[weighted(chance, len(rows), rng)]
+                kind[rows] = usable[up_to(self._ends[discrete], len(rows), rng)]
         return kind
 
     def draw_windows(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -96,9 +103,11 @@ class Drawer(Editor):
         first = (rng.random(n) * (k - length + 1)).astype(int)
         last = first + length - 1
         share, cut = rng.random(n), (rng.random(n) * k).astype(int)
-        first = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut, cut, 0 * cut], first)
-        last = np.select([share < 0.2, share < 0.4, share < 0.5], [0 * cut + k - 1, 0 * cut + k - 1, cut], last)
-        return steps[first], steps[last]
+        whole, to_end, from_start = share < 0.2, (share >= 0.2) & (share < 0.4), (share >= 0.4) & (share < 0.5)
+        first[whole | from_start], last[whole | to_end] = 0, k - 1
+        np.copyto(first, cut, where=to_end)
+        np.copyto(last, cut, where=from_start)
+        return steps.take(first), steps.take(last)
 
 
 def _runs(space: Space, decimals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

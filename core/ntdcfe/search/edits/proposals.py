@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,19 @@ from ntdcfe.search.edits.tuning import ProposalTuning
 
 
 class Priced(NamedTuple):
-    """n lists of edits with numbers that a person would write, their states ``(n, K, F)`` and their costs ``(n,)``."""
+    """n lists of edits with numbers that a person would write, their states ``(n, K, F)`` and their costs ``(n,)``.
+
+    `changed` ``(n, F)`` tells which features of a state differ from the original.
+    """
 
     lists: EditLists
     states: NDArray[Any]
     cost: NDArray[np.float64]
+    changed: NDArray[np.bool_]
 
     def take(self, rows: Any) -> Priced:
         """Those of the lists."""
-        return Priced(self.lists.take(rows), self.states[rows], self.cost[rows])
+        return Priced(self.lists.take(rows), self.states[rows], self.cost[rows], self.changed[rows])
 
 
 class Proposed(NamedTuple):
@@ -81,14 +86,17 @@ class Proposals:
         rate = np.maximum(rate / rate.sum(), self.tuning.least_chance)
         move = np.sort(weighted(rate, len(pick), rng))
         parts = []
-        for which in np.unique(move):
-            lists = base.take(pick[move == which])
-            place = (rng.random(len(lists)) * np.maximum(lists.n_edits, 1)).astype(int)
-            others = base.take(rng.integers(0, len(base), len(lists)))
-            parts.append(self._moves[which].propose(lists, place, others, rng))
+        neutral = self.editor.neutral(base.flat).reshape(base.number.shape)
+        most_edits, count = np.maximum(base.n_edits, 1), np.bincount(move, minlength=len(self._moves))
+        for which, end in zip(count.nonzero()[0].tolist(), count[count > 0].cumsum().tolist(), strict=True):
+            picked = pick[end - count[which] : end]
+            place = (rng.random(len(picked)) * most_edits.take(picked)).astype(int)
+            others = partial(base.take, rng.integers(0, len(base), len(picked)))
+            lists, nothing = base.take(picked), neutral.take(picked, axis=0)
+            parts.append(self._moves[which].propose(lists, place, nothing, others, rng))
         priced = self.price(EditLists.concatenate(parts).packed())
         before, original = np.array([t.cost for t in bases])[pick], self.editor.space.original
-        changed, of_base = ((s != original).any(1) for s in (priced.states, np.array([t.state for t in bases])))
+        changed, of_base = priced.changed, (np.array([t.state for t in bases]) != original).any(1)
         # At first a list of other features may cost a little more: it is yet to be made cheaper itself.
         most = before * np.where((changed != of_base[pick]).any(1), 1 + self.tuning.slack, 1.0)
         # What cannot be said costs infinitely much.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,12 @@ def band_lists(editor: Drawer, n: int, most: int, strength: float, rng: np.rando
 def strengthened(editor: Drawer, lists: EditLists, ratio: Any) -> EditLists:
     """All edits of each list with their effects multiplied by `ratio`, one number or one a list ``(n,)``."""
     return editor.all_weakened(lists, ratio)
+
+
+def at_strengths(editor: Drawer, lists: EditLists, ratios: Sequence[float]) -> EditLists:
+    """All lists with their effects multiplied by the first of the ratios, then all by the second, and so on."""
+    copies = EditLists.concatenate([lists] * len(ratios))
+    return strengthened(editor, copies, np.repeat(ratios, len(lists)))
 
 
 def grown(editor: Drawer, lists: EditLists, rng: np.random.Generator) -> EditLists:

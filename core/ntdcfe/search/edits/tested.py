@@ -65,7 +65,8 @@ class Tests:
 
     def next(self, rows: int) -> list[Tested]:
         """The lists to be tested now, with no more than so many draws; they no longer wait."""
-        self.waiting = sorted((t for t in self.waiting if t.cost < self.limit), key=lambda tested: tested.cost)
+        limit = self.limit
+        self.waiting = sorted((t for t in self.waiting if t.cost < limit), key=lambda tested: tested.cost)
         begun = [t for t in self.waiting if t.draws > 1]
         fresh = [t for t in self.waiting if t.draws <= 1][: self.tuning.kept]
         start = max(0, int(self.boldness * (len(fresh) - 1)) - 1)
@@ -123,8 +124,11 @@ def cheapest(lists: Iterable[Tested], n: int, of_a_set: int, minimal: bool = Fal
     sets: dict[frozenset[int], int] = {}
     kept: list[Tested] = []
     for tested in sorted(lists, key=lambda tested: tested.cost):
-        sets[tested.features] = sets.get(tested.features, 0) + 1
-        needless = minimal and any(other.features < tested.features for other in kept)
-        if sets[tested.features] <= of_a_set and len(kept) < n and not needless:
+        if len(kept) >= n:
+            break
+        features = tested.features
+        sets[features] = sets.get(features, 0) + 1
+        needless = minimal and any(other.features < features for other in kept)
+        if sets[features] <= of_a_set and not needless:
             kept.append(tested)
     return kept

@@ -18,7 +18,7 @@ from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
 from ntdcfe.search.edits.draws import FEWEST_BROAD, Drawer
 from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
-from ntdcfe.search.edits.starts import band_lists, bold_lists, grown, random_lists, strengthened
+from ntdcfe.search.edits.starts import at_strengths, band_lists, bold_lists, grown, random_lists
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
 from ntdcfe.search.edits.tuning import MOST_VALUES
 
@@ -71,7 +71,7 @@ class Walk:
         if not passed:
             return []
         base = EditLists.concatenate([t.edits for t in passed])
-        priced = self.price(EditLists.concatenate([strengthened(self.editor, base, r) for r in tuning.sturdier]))
+        priced = self.price(at_strengths(self.editor, base, tuning.sturdier))
         n = max(1, size // tuning.sturdy_draws)
         priced = priced.take(np.argsort(priced.cost, kind="stable")[: 2 * n])
         held = np.zeros(len(priced.cost), int)
@@ -94,7 +94,7 @@ class Walk:
         states, touched = self.editor.states_and_touched(lists)
         cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists), touched)
         cost[self.editor.capped(lists)] = np.inf
-        return Priced(lists, states, cost)
+        return Priced(lists, states, cost, self.editor.changed(states, touched))
 
     def _ask(self, states: NDArray[Any]) -> Generator[NDArray[Any], Answer, NDArray[np.bool_]]:
         """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are; of none, nothing is asked."""
@@ -120,7 +120,7 @@ class Walk:
         parts = []
         if known:
             like = editor.from_states(np.array(known))
-            parts = [strengthened(editor, like, ratio) for ratio in tuning.strengths]
+            parts = [at_strengths(editor, like, tuning.strengths)]
         if self.search.space.n_steps > 1:
             parts += [random_lists(editor, n, most, tuning.strength, self.rng) for most in (1, tuning.most_random)]
             if known:
@@ -210,8 +210,7 @@ class Walk:
         if failed := tests.sort():
             # In place of a list that no longer passes, stronger ones wait for a test.
             base = EditLists.concatenate([t.edits for t in failed])
-            lists = [strengthened(self.editor, base, ratio) for ratio in self.tuning.instead]
-            stronger = self.price(EditLists.concatenate(lists))
+            stronger = self.price(at_strengths(self.editor, base, self.tuning.instead))
             self._queue(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others
 
 
 class Broaden(EditMove):
@@ -15,7 +15,7 @@ class Broaden(EditMove):
     chance = 0.05
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """Another range of features."""
         n, edit = len(place), lists.at(place)
@@ -24,5 +24,5 @@ class Broaden(EditMove):
         fewer = edit.replaced(feature=np.where(front, edit.feature + cut, edit.feature), width=edit.width - cut)
         single = (edit.width == 1) & ~self.editor.space.discrete[edit.feature]
         broad = self.editor.widened(edit, single, rng)
-        lists.put(np.ones(n, bool), place, EditLists.where(single, broad, fewer))
+        lists.put(None, place, EditLists.where(single, broad, fewer))
         return lists

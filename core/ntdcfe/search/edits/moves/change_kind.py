@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others, at_places
 
 # The most units that the new kind may move its feature by (rule of thumb).
 MOST_UNITS = 6.0
@@ -18,12 +18,13 @@ class ChangeKind(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """The same window, another kind, half to all of the effect or a little more."""
         n, edit = len(place), lists.at(place)
         most = MOST_UNITS * self.editor.units[edit.feature]
-        change = np.clip(self.editor.changed_by(edit), -most, most) * rng.uniform(0.5, 1.2, n)
+        now = self.editor.changed_by(edit, at_places(neutral, place))
+        change = np.clip(now, -most, most) * rng.uniform(0.5, 1.2, n)
         changed = self.editor.of_kind(edit, self.editor.draw_kinds(edit.feature, rng), change)
         lists.put(~self.editor.space.discrete[edit.feature] & (edit.width == 1), place, changed)
         return lists

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others
 
 # By how much the edits that are left may do more for each that goes, and at most (rule of thumb).
 MORE_FOR_ONE, MOST_MORE = 1.2, 5.0
@@ -18,7 +18,7 @@ class Drop(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """Fewer edits."""
         n, m = lists.kind.shape
@@ -28,4 +28,4 @@ class Drop(EditMove):
         lists = lists.replaced(kind=np.where(dropped, NONE, lists.kind))
         most = np.minimum(MORE_FOR_ONE**gone, MOST_MORE)
         more = np.where(rng.random(n) < 0.3, 1.0, 1.0 + rng.random(n) * (most - 1.0))
-        return self.editor.all_weakened(lists, more)
+        return self.editor.all_weakened(lists, more, neutral)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove
-from ntdcfe.search.edits.starts import strengthened
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others, at_places
 
 
 class Extend(EditMove):
@@ -16,14 +15,14 @@ class Extend(EditMove):
     chance = 0.05
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """A longer window and a weaker edit."""
         n, edit, steps, side = len(place), lists.at(place), self.editor.steps, rng.random(len(place))
-        longer = self.editor.weakened(edit, rng.uniform(0.2, 1.0, n)).replaced(
+        longer = self.editor.weakened(edit, rng.uniform(0.2, 1.0, n), at_places(neutral, place)).replaced(
             first=np.where(side < 0.66, steps[0], edit.first), last=np.where(side > 0.33, steps[-1], edit.last)
         )
-        lists.put(np.ones(n, bool), place, longer)
+        lists.put(None, place, longer)
         return lists
 
 
@@ -33,9 +32,9 @@ class ExtendAll(EditMove):
     chance = 0.03
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """The longest windows, and a weaker effect of all edits."""
         steps, share = self.editor.steps, rng.uniform(0.2, 1.0, len(place))
-        lists = strengthened(self.editor, lists, share)
+        lists = self.editor.all_weakened(lists, share, neutral)
         return lists.replaced(first=np.full(lists.first.shape, steps[0]), last=np.full(lists.last.shape, steps[-1]))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others, at_places
 
 
 class Join(EditMove):
@@ -15,7 +15,7 @@ class Join(EditMove):
     chance = 0.04
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """One edit less, where another is of the same feature."""
         n, edit = len(place), lists.at(place)
@@ -24,7 +24,8 @@ class Join(EditMove):
         other = np.where(same, rng.random(same.shape), -1.0).argmax(1)
         partner, possible = lists.at(other), same.any(1)
         # Where both windows overlap, effects add up; apart from each other, either of them may be enough.
-        change = self.editor.changed_by(edit) + rng.random(n) * self.editor.changed_by(partner)
+        own = self.editor.changed_by(edit, at_places(neutral, place))
+        change = own + rng.random(n) * self.editor.changed_by(partner, at_places(neutral, other))
         both = edit.replaced(first=np.minimum(edit.first, partner.first), last=np.maximum(edit.last, partner.last))
         added = self.editor.of_kind(both, edit.kind, change)
         scaled = self.editor.weakened(both, rng.uniform(0.4, 1.1, n))

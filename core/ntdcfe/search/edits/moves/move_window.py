@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others, at_places
 
 
 class MoveWindow(EditMove):
@@ -15,7 +15,7 @@ class MoveWindow(EditMove):
     chance = 0.16
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """Another window of the same edit."""
         n, edit, steps = len(place), lists.at(place), self.editor.steps
@@ -23,6 +23,6 @@ class MoveWindow(EditMove):
         one, other = (np.round(rng.standard_normal(n) * reach).astype(int) for _ in range(2))
         ends = np.sort([edit.first + one, edit.last + np.where(rng.random(n) < 0.5, one, other)], axis=0)
         first, last = np.clip(ends, steps[0], steps[-1])
-        moved = self.editor.weakened(edit, rng.uniform(0.5, 1.05, n))
-        lists.put(np.ones(n, bool), place, moved.replaced(first=first, last=last))
+        moved = self.editor.weakened(edit, rng.uniform(0.5, 1.05, n), at_places(neutral, place))
+        lists.put(None, place, moved.replaced(first=first, last=last))
         return lists

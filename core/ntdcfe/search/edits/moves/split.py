@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import NONE, EditLists
-from ntdcfe.search.edits.moves.base import EditMove
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others
 
 
 class Split(EditMove):
@@ -15,7 +15,7 @@ class Split(EditMove):
     chance = 0.04
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """One edit more, fewer cells."""
         n, edit = len(place), lists.at(place)

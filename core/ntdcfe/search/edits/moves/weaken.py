@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.search.edits.moves.base import EditMove, towards_nothing
+from ntdcfe.search.edits.moves.base import EditMove, Numbers, Others, at_places, towards_nothing
 
 
 class Weaken(EditMove):
@@ -15,11 +15,12 @@ class Weaken(EditMove):
     chance = 0.2
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """A random share of its effect is left."""
         n = len(place)
-        lists.put(np.ones(n, bool), place, self.editor.weakened(lists.at(place), towards_nothing(n, rng)))
+        weaker = self.editor.weakened(lists.at(place), towards_nothing(n, rng), at_places(neutral, place))
+        lists.put(None, place, weaker)
         return lists
 
 
@@ -29,7 +30,7 @@ class WeakenAll(EditMove):
     chance = 0.08
 
     def propose(
-        self, lists: EditLists, place: NDArray[np.int64], others: EditLists, rng: np.random.Generator
+        self, lists: EditLists, place: NDArray[np.int64], neutral: Numbers, others: Others, rng: np.random.Generator
     ) -> EditLists:
         """A random share of every effect is left."""
-        return self.editor.all_weakened(lists, towards_nothing(len(lists), rng))
+        return self.editor.all_weakened(lists, towards_nothing(len(lists), rng), neutral)

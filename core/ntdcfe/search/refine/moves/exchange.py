@@ -235,12 +235,12 @@ class Exchanges:
         cells = np.flatnonzero(now != self.space.original.ravel())
         cost = self._change(now, cells) + price
         given_up = weighted(cost, n, rng)
-        count = rng.choice(tuning.counts, n, p=tuning.chances)
+        count = np.array(tuning.counts)[weighted(np.array(tuning.chances), n, rng)]
         # Expected successes a row: a group that holds takes further rows until it is halved often enough.
         wins = self._groups_held / self._groups_tried
         wins /= 1 + wins * 2 * tuning.splits * np.log2(tuning.groups)
         size = weighted(wins, n, rng)
-        most = int(np.clip(tuning.most_of_moves * len(self._free), tuning.counts[-1], tuning.most))
+        most = int(min(max(tuning.most_of_moves * len(self._free), tuning.counts[-1]), tuning.most))
         used = np.arange(tuning.most) < np.minimum(count * np.array(tuning.groups)[size], most)[:, None]
         moves = np.zeros(used.shape, int)
         moves[used] = self._free[weighted(self._chances(), int(used.sum()), rng)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Outcome, Search
-from ntdcfe.search.draws import weighted
+from ntdcfe.search.draws import one_of, weighted
 from ntdcfe.search.refine.moves.base import Memory, Move
 
 
@@ -48,6 +48,8 @@ class Rebuild(Move):
         series = search.space.n_steps > 1
         self._amplitudes = np.array(self.tuning.amplitudes if series else self.tuning.amplitudes_of_rows)
         self._credit = np.ones(len(self._amplitudes))
+        self._kept, self._goals = np.array(self.tuning.kept), np.array(self.tuning.goals)
+        self._units = np.tile(search.space.units, search.space.n_steps)
         self._picked = np.empty(0, int)
 
     @property
@@ -70,29 +72,29 @@ class Rebuild(Move):
         change = change[cells]
 
         # What each changed cell gives for its cost now, and its place among them.
-        units = np.tile(space.units, space.n_steps)
-        held = known.effects[:, cells] * (change / units[cells])
+        held = known.effects[:, cells] * (change / self._units[cells])
         discrete = space.discrete[cells % len(space.discrete)]
         efficiency = held / (objective.of_changes(change, cells) + objective.price_of_cell)
         rank = np.argsort(np.argsort(-efficiency, axis=1), axis=1)
 
         draw = rng.integers(0, len(held), n)
-        kept = rank[draw] < (rng.choice(self.tuning.kept, n) * len(cells))[:, None]
+        kept = rank[draw] < (one_of(self._kept, n, rng) * len(cells))[:, None]
         kept |= discrete
-        goal = np.maximum(held.sum(1), 1e-9)[draw] * rng.choice(self.tuning.goals, n)
+        goal = np.maximum(held.sum(1), 1e-9)[draw] * one_of(self._goals, n, rng)
         missing = goal - (held[draw] * kept).sum(1)
 
-        order, at = known.order[draw], np.arange(n)[:, None]
+        order, at = known.order.take(draw, axis=0), np.arange(n)[:, None]
         # Which of the promising cells are among the changed cells that are kept.
         place = np.zeros(base.size, int)
         place[cells] = np.arange(len(cells))
         changed = np.zeros(base.size, bool)
         changed[cells] = True
-        stays = kept[at, place[order]] & changed[order]
-        gain = known.gain[draw] * amplitude * ~stays
+        stays = kept[at, place[known.order].take(draw, axis=0)] & changed[known.order].take(draw, axis=0)
+        gain = known.gain.take(draw, axis=0) * amplitude * ~stays
         added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
         rows = np.repeat(space.original.reshape(1, -1), n, axis=0)
-        rows[at, order] += np.where(added, known.move[draw] * amplitude, 0.0).astype(rows.dtype)
+        moves = np.where(added, known.move.take(draw, axis=0) * amplitude, 0.0).astype(rows.dtype)
+        rows[at, order] = space.original.ravel().take(order) + moves
         rows[:, cells] += np.where(kept, change, 0.0)
         return rows.reshape(n, *base.shape)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Outcome, Search
+from ntdcfe.search.draws import one_of
 from ntdcfe.search.refine.moves.base import Memory, Move
 from ntdcfe.search.refine.scaling import between
 
@@ -103,7 +104,7 @@ def _shrinks(cells: NDArray[np.int64], shape: tuple[int, ...], n: int, rng: np.r
     """
     n_steps, n_features = shape
     steps, features = np.divmod(cells, n_features)
-    step, feature = np.divmod(rng.choice(cells, n), n_features)
+    step, feature = np.divmod(one_of(cells, n, rng), n_features)
     # A window around a changed cell, of any order of magnitude, on one side or both, of one feature or all.
     width: NDArray[np.int64] = (n_steps ** rng.random(n)).astype(int) - (rng.random(n) < 0.5)
     first = step - np.where(rng.random(n) < 0.33, 0, width)

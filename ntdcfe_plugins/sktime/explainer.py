@@ -16,7 +16,7 @@ from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, Sear
 from ntdcfe.problem.said import THE_SAME
 from ntdcfe.run.batch import Shown
 from ntdcfe.search.options import OptionName
-from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
+from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, settings_of
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.sktime.asking import apart, apart_in_words
 from ntdcfe_plugins.sktime.company import COMPANY_IN_WORDS, Company
@@ -90,7 +90,7 @@ class CounterfactualExplainer:
         self.features = features
         self.constraints = constraints_of(constraints)
         self.plausible = plausible_of(plausible)
-        self.settings = settings
+        self.settings = settings_of(settings)
         self.random_state = random_state
         self.backend = backend
         self.backend_params = backend_params

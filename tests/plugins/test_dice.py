@@ -1017,6 +1017,19 @@ def test_rows_tell_their_edits_and_how_they_do_under_noise():
         assert str(first) in str(example.counterfactual)
 
 
+@pytest.mark.parametrize("total", [1, 2, 6])
+def test_the_first_row_is_tried_under_noise_before_the_others(total):
+    """As far as rows are left; of what was not tried there is no bound either."""
+    (example,) = (
+        NTDCFE(private(), model()).generate_counterfactuals(poor(1).assign(income=35.0), total).cf_examples_list
+    )
+    details = example.details_df
+    tried = details["survival"].notna().tolist()
+    assert tried[0]
+    assert tried == sorted(tried, reverse=True)
+    assert details["lower_bound"].notna().tolist() == tried
+
+
 def test_the_preferred_kind_comes_first_and_withstands_noise():
     queries = poor(2)
     nearest, sturdy = (

@@ -8,7 +8,7 @@ from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
 from sktime.datasets import load_basic_motions, load_covid_3month, load_gunpoint
 from sktime.dists_kernels import FlatDist, ScipyDist
 from sktime.regression.distance_based import KNeighborsTimeSeriesRegressor
-from sktime.transformations.interpolate import TSInterpolator
+from sktime.transformations.panel.interpolate import TSInterpolator
 
 from ntdcfe_plugins.plot import plot_counterfactual
 from ntdcfe_plugins.sktime import CounterfactualClassifier, CounterfactualExplainer

@@ -65,6 +65,13 @@ def plausible_of(value: Any) -> Callable[[Any], Any] | None:
     return value
 
 
+def settings_of(value: Any) -> SearchSettings | None:
+    """Settings of a search, or None for the usual ones."""
+    if value is not None and not isinstance(value, SearchSettings):
+        raise InvalidInputError(f"settings must be SearchSettings(...), got {value!r}.")
+    return value
+
+
 def targets_of(argument: str, value: Any, n: int) -> list[Target] | None:
     """One Target for each of n instances, from one Target or a list of n; None if `value` is neither."""
     if isinstance(value, Target):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 import ntdcfe
 from ntdcfe import Constraint, InvalidInputError, SearchSettings
 from ntdcfe.search.options import OptionName
-from ntdcfe_plugins._shared.arguments import constraints_of, listed, mapped, refuse_unknown
+from ntdcfe_plugins._shared.arguments import constraints_of, listed, mapped, refuse_unknown, settings_of
 from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.alibi import run
@@ -38,7 +38,11 @@ SPELLED = {
     "features": "feature_names, with category_map, feature_range and so on, describes features here.",
     "bounds": "feature_range",
     "random_state": "seed",
+    "precision": "decimals",
     "precisions": "decimals",
+    "permitted_range": "feature_range",
+    "ranges": "feature_range",
+    "features_to_vary": "immutable_features names those that may not change.",
     "n_counterfactuals": "num_samples is an argument of explain.",
 }
 
@@ -165,7 +169,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.target_proba, self.target_interval = target_proba, target_interval
         self.output: Output = "values" if output == "auto" and self._targets.regression else output
         self.classes = None if classes is None else np.asarray(classes)
-        self.settings = (settings or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
+        self.settings = (settings_of(settings) or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
         self.seed = seed
         own = {name: value for name, value in vars(self).items() if name not in {"meta", *self.meta}}
         self.meta["params"].update(plain(own), ntdcfe_version=ntdcfe.__version__)

@@ -17,6 +17,7 @@ from ntdcfe import Features, LocalOutlierDetector, Target
 from ntdcfe.problem.edits import Edit
 from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.units import units_of
+from ntdcfe.problem.words import spoken_of
 from ntdcfe_plugins._shared.changes import n_segments
 from ntdcfe_plugins._shared.numpy_errors import silent
 
@@ -51,9 +52,8 @@ def n_edits(edits: Sequence[Edit], changed: Array, names: Sequence[str]) -> floa
     """
     if not edits:
         return NAN
-    left = np.ones(len(names), bool)
-    for edit in edits:
-        left[names.index(edit.feature) : names.index(edit.last_feature) + 1] = False
+    of_edits = spoken_of(edits, names)
+    left = [name not in of_edits for name in names]
     return float(len(edits) + n_segments(changed[:, left]))
 
 

@@ -93,7 +93,7 @@ def _survived(
     if survival is None or not survival.disturbs:
         return known
     agreed = _agreed(search, states)
-    open_ = [[row for row, one in enumerate(some) if one is None][: search.left.for_noise(i) // DRAWS]
+    open_ = [[row for row, one in enumerate(some) if one is None or not one.draws][: search.left.for_noise(i) // DRAWS]
              for i, some in enumerate(known)]  # fmt: skip
     copies = [
         Noise(survival, problem.space, rng, reused=1).added(np.repeat(some[rows], DRAWS, axis=0))

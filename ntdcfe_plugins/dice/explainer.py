@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from raiutils.exceptions import UserConfigValidationException
 
 from ntdcfe import Category, Constraint, Counterfactual, InvalidInputError, SearchSettings
-from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, targets_of
+from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, settings_of, targets_of
 from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.numpy_errors import as_caller, silent
 from ntdcfe_plugins.dice.details import Details
@@ -90,9 +90,9 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         self.features = dict(_described(features))
         try:
             self.constraints, self.plausible = constraints_of(constraints), plausible_of(plausible)
+            self.settings = settings_of(settings)
         except InvalidInputError as wrong:
             raise UserConfigValidationException(str(wrong)) from None
-        self.settings = settings
         self.series = series
         known = data_interface.feature_names if series is None else series.names
         if unknown := set(self.features) - set(known):

@@ -176,7 +176,8 @@ class Examples(CounterfactualExamples):  # type: ignore[misc]
         """
         if self.final_cfs_df is None:
             return None
-        held = [(np.nan, np.nan) if one is None else (one.share, one.lower_bound) for one in self.survival]
+        tried = [None if one is None or not one.draws else one for one in self.survival]
+        held = [(np.nan, np.nan) if one is None else (one.share, one.lower_bound) for one in tried]
         second = [None if one is None else one.second_model for one in self.survival]
         return self.final_cfs_df.assign(
             edits=[row.text for row in self._rows],

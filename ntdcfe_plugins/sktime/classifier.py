@@ -33,7 +33,7 @@ class CounterfactualClassifier(ExplainingModel, BaseClassifier):  # type: ignore
     >>> from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
     >>> from sktime.datasets import load_unit_test
     >>> from sktime.dists_kernels import FlatDist, ScipyDist
-    >>> from sktime.transformations.exponent import ExponentTransformer
+    >>> from sktime.transformations.series.exponent import ExponentTransformer
     >>> from ntdcfe_plugins.sktime import CounterfactualClassifier
     >>> X, y = load_unit_test(split="train")
     >>> knn = KNeighborsTimeSeriesClassifier(distance=FlatDist(ScipyDist()))

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from sktime.utils.parallel import backend_dict
 
 from ntdcfe import Constraint, Counterfactual, Features, InvalidInputError, SearchSettings, Target
-from ntdcfe.problem.prediction import Prediction
 from ntdcfe.problem.said import THE_SAME
 from ntdcfe.run.batch import Shown
 from ntdcfe.search.options import OptionName
-from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
+from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, settings_of
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.sktime.asking import apart, apart_in_words
 from ntdcfe_plugins.sktime.company import COMPANY_IN_WORDS, Company
@@ -26,7 +25,7 @@ from ntdcfe_plugins.sktime.model import Model, remedies
 from ntdcfe_plugins.sktime.pace import in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
 from ntdcfe_plugins.sktime.result import CounterfactualResult, table_of
-from ntdcfe_plugins.sktime.run import Run, seed_of
+from ntdcfe_plugins.sktime.run import FirstLook, Run, seed_of
 from ntdcfe_plugins.sktime.steps import in_steps
 from ntdcfe_plugins.sktime.targets import targets_for
 
@@ -91,7 +90,7 @@ class CounterfactualExplainer:
         self.features = features
         self.constraints = constraints_of(constraints)
         self.plausible = plausible_of(plausible)
-        self.settings = settings
+        self.settings = settings_of(settings)
         self.random_state = random_state
         self.backend = backend
         self.backend_params = backend_params
@@ -169,13 +168,14 @@ class CounterfactualExplainer:
         with remedies():
             began = time.monotonic()
             present = model.first_look(panel, run.may_search, each=settings.max_batch_size == 1)
-            look = (time.monotonic() - began) / model.n_asked
-            company = run.company(present, look)
+            first = FirstLook(present, (time.monotonic() - began) / model.n_asked)
+            company = run.company(first)
             if company.matters:
                 run = replace(run, settings=replace(settings, max_batch_size=1))
                 present = model.first_look(panel, run.may_search, each=True)
+                first = first._replace(said=present)
             targets = [t.given(present[i : i + 1]) for i, t in enumerate(targets)]
-            details, predicted, valid, note = self._searched(run, present, targets, look, company)
+            details, predicted, valid, note = self._searched(run, first, targets, company)
         details = [in_steps(cf, panel.step_names(i)) for i, cf in enumerate(details)]
         if all(not cf.found and cf.said.endswith(THE_SAME) and not cf.contradicted for cf in details):
             hint = (
@@ -187,13 +187,14 @@ class CounterfactualExplainer:
         return CounterfactualResult(as_given(panel.filled(_answers(panel, details))), table, details, note)
 
     def _searched(
-        self, run: Run, present: Prediction, targets: list[Target], look: float, company: Company
+        self, run: Run, first: FirstLook, targets: list[Target], company: Company
     ) -> tuple[list[Counterfactual], list[Any], NDArray[np.bool_], str]:
         """The counterfactuals, what the model predicts of them in the container, which reach their targets, a note."""
+        present = first.said
         if not run.may_search:
             details = run.from_first_look(present)
             return details, list(present.outcomes), np.array([cf.found for cf in details]), ""
-        details, limits = run.search(present, look, company)
+        details, limits = run.search(first, company)
         slow = in_words(run.limits, limits, run.seconds)
         if limits.max_batch_size == 1:
             prediction = self.model.ask_each(run.panel, _answers(run.panel, details))

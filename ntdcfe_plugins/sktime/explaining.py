@@ -63,8 +63,7 @@ class Explaining:
         self.backend = backend
         self.backend_params = backend_params
         super().__init__()
-
-    def __post_init__(self) -> None:
+        # Here and not in __post_init__, which the oldest sktime does not call.
         inner = getattr(self, self._inner)
         tags = known({f"capability:{tag}": None for tag in self._inner_tags})
         self.clone_tags(inner, list(tags))  # type: ignore[attr-defined]

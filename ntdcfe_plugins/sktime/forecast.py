@@ -19,7 +19,7 @@ from ntdcfe.problem.prediction import Prediction
 from ntdcfe.run.batch import Shown
 from ntdcfe.run.checkpoint import begun_with
 from ntdcfe.search.options import OptionName
-from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of
+from ntdcfe_plugins._shared.arguments import constraints_of, plausible_of, settings_of
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
 from ntdcfe_plugins._shared.numpy_errors import silent
@@ -94,13 +94,16 @@ class CounterfactualForecastExplainer:
     ) -> None:
         kinds = forecaster.get_tag("object_type", raise_error=False) if hasattr(forecaster, "get_tag") else None
         if "forecaster" not in np.atleast_1d(np.asarray(kinds, dtype=object)):
-            raise InvalidInputError(f"forecaster must be a forecaster of sktime, got {type(forecaster).__name__}.")
+            raise InvalidInputError(
+                f"forecaster must be a forecaster of sktime, got {type(forecaster).__name__}; CounterfactualExplainer "
+                "explains classifiers and regressors."
+            )
         forecaster.check_is_fitted()
         self.forecaster = forecaster
         self.features = features
         self.constraints = constraints_of(constraints)
         self.plausible = plausible_of(plausible)
-        self.settings = settings
+        self.settings = settings_of(settings)
         self.random_state = random_state
 
     def __repr__(self) -> str:

@@ -54,7 +54,8 @@ class Model:
             kinds = estimator.get_tag("object_type")
             kinds = [kinds] if isinstance(kinds, str) else kinds
             if not {"classifier", "regressor"} & set(kinds):
-                raise InvalidInputError(f"estimator must be a classifier or a regressor, got one of type {kinds}.")
+                door = "; CounterfactualForecastExplainer explains forecasters" if "forecaster" in kinds else ""
+                raise InvalidInputError(f"estimator must be a classifier or a regressor, got {', '.join(kinds)}{door}.")
             self.regression = "classifier" not in kinds
         else:
             try:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,13 @@ from ntdcfe_plugins.sktime.values import as_numpy3D
 
 if TYPE_CHECKING:
     from ntdcfe_plugins.sktime.explainer import CounterfactualExplainer
+
+
+class FirstLook(NamedTuple):
+    """What the model says of the series, and the seconds that it took for this, for each of its methods."""
+
+    said: Prediction
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -193,36 +200,17 @@ class Run(Call):
                 formats.update({i: Format("numpy3D", formats[i].method) for i in group})
         return formats
 
-    def company(self, present: Prediction, look: float) -> Company:
-        """Whether the model answers by company, as far as rows are set aside and there is time to ask.
-
-        Parameters
-        ----------
-        present : Prediction
-            Of the series.
-        look : float
-            Seconds that this took, for each method of the model.
-        """
-        slow = self.seconds is not None and 2 * look / len(self.panel) > TRIAL_SHARE * self.seconds
+    def company(self, first: FirstLook) -> Company:
+        """Whether the model answers by company, as far as rows are set aside and there is time to ask."""
+        slow = self.seconds is not None and 2 * first.seconds / len(self.panel) > TRIAL_SHARE * self.seconds
         if not self.n_trial or slow or self.settings.max_batch_size == 1:
             return Company()
-        known = present.outcomes if present.probabilities is None else present.probabilities
+        known = first.said.outcomes if first.said.probabilities is None else first.said.probabilities
         ask = self._engine([0], Format("own", self.explainer.model.method)).predict
         return Company.of(ask, self.panel.series[0], known[0])
 
-    def search(
-        self, present: Prediction, look: float, company: Company
-    ) -> tuple[list[Counterfactual], SearchSettings]:
+    def search(self, first: FirstLook, company: Company) -> tuple[list[Counterfactual], SearchSettings]:
         """The counterfactuals of all instances, with the costs of what is asked around the search; and its limits.
-
-        Parameters
-        ----------
-        present : Prediction
-            Of the series.
-        look : float
-            Seconds that this took, for each method of the model.
-        company : Company
-            What was asked about it.
 
         Returns
         -------
@@ -230,18 +218,18 @@ class Run(Call):
         limits : SearchSettings
             Of the search itself: without the rows that are asked around it, and with fewer where the model is slow.
         """
-        everyone, formats = range(len(self.panel)), self.cheapest_formats(present)
+        everyone, formats = range(len(self.panel)), self.cheapest_formats(first.said)
         limits, trial = self.limits, 0
         if self.seconds is not None:
-            pace, trial = (Pace(0.0, company.seconds), 0) if company.matters else self._pace(look, formats[0])
+            pace, trial = (Pace(0.0, company.seconds), 0) if company.matters else self._pace(first.seconds, formats[0])
             limits = pace.fitted(limits, self.seconds, len(self.panel))
             if self.checkpoint is not None:
                 groups = self._groups(everyone, formats)
                 limits = as_begun(limits, begun_with(self._file(groups[0], len(groups)) or ""))
         found = replace(self, settings=limits).explain(everyone, formats)
         each = self.n_around + (self.explainer.model.n_asked if company.matters else 0)  # the first look once more
-        first = (each + trial + company.rows, each + (trial > 0) + company.calls)
-        costs = [first] + [(each, each)] * (len(found) - 1)
+        of_first = (each + trial + company.rows, each + (trial > 0) + company.calls)
+        costs = [of_first] + [(each, each)] * (len(found) - 1)
         return [with_costs(cf, *cost) for cf, cost in zip(found, costs, strict=True)], limits
 
     def _pace(self, look: float, way: Format) -> tuple[Pace, int]:

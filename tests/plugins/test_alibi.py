@@ -864,11 +864,15 @@ def test_names_of_the_engine_that_alibi_spells_differently(iris):
     X, _, model = iris
     explainer = NTDCFE(model.predict_proba, max_rows=ROWS)
     for wrong, meant in {
-        "n_counterfactuals": "num_samples", "target": "Y_t", "progress": "verbose", "max_row": "max_rows"
+        "n_counterfactuals": "num_samples", "target": "Y_t", "desired_class": "Y_t", "progress": "verbose",
+        "max_row": "max_rows",
     }.items():  # fmt: skip
         with pytest.raises(TypeError, match=f"unexpected argument '{wrong}': did you mean {meant}\\?"):
             explainer.explain(X[:1], **{wrong: 2})
-    for wrong, meant in {"target": "target_class", "bounds": "feature_range", "imutable_features": "immutable"}.items():
+    for wrong, meant in {
+        "target": "target_class", "bounds": "feature_range", "permitted_range": "feature_range",
+        "precision": "decimals", "imutable_features": "immutable",
+    }.items():  # fmt: skip
         with pytest.raises(TypeError, match=f"unexpected argument '{wrong}': did you mean {meant}"):
             NTDCFE(model.predict_proba, **{wrong: 2})
     with pytest.raises(TypeError, match="conditions are given to the explainer"):

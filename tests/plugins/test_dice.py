@@ -701,9 +701,7 @@ class Together(Term):
     """Two features change together, or it costs more than any distance."""
 
     def cost(self, x, original, features):
-        one, other = (
-            (x[..., i] != original[:, i]).any(1) for i in (features.index("age"), features.index("income"))
-        )
+        one, other = ((x[..., i] != original[:, i]).any(1) for i in (features.index("age"), features.index("income")))
         return 100.0 * (one ^ other)
 
 
@@ -1019,6 +1017,19 @@ def test_rows_tell_their_edits_and_how_they_do_under_noise():
         assert str(first) in str(example.counterfactual)
 
 
+@pytest.mark.parametrize("total", [1, 2, 6])
+def test_the_first_row_is_tried_under_noise_before_the_others(total):
+    """As far as rows are left; of what was not tried there is no bound either."""
+    (example,) = (
+        NTDCFE(private(), model()).generate_counterfactuals(poor(1).assign(income=35.0), total).cf_examples_list
+    )
+    details = example.details_df
+    tried = details["survival"].notna().tolist()
+    assert tried[0]
+    assert tried == sorted(tried, reverse=True)
+    assert details["lower_bound"].notna().tolist() == tried
+
+
 def test_the_preferred_kind_comes_first_and_withstands_noise():
     queries = poor(2)
     nearest, sturdy = (
@@ -1150,29 +1161,53 @@ class Rows:
 
 
 def test_where_nothing_is_found_there_is_a_second_search_that_is_counted():
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier(9)).fit(X, y == 0)
-    case = Case(X, y, {name: [X[name].min(), X[name].max()] for name in X}, neighbours)
-    queries = refused(case, 10).iloc[[2, 0]]  # all neighbours of the first say no, and so they do after most changes
-    precision = {name: ["float", 2] for name in X}
-    data = dice_ml.Data(features=case.ranges, outcome_name="y", type_and_precision=precision)
+    """Four features have to be high together: fewer of them tell nothing."""
+
+    class Together:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            yes = (X[names[:4]] > 0.8).all(axis=1).to_numpy(float)
+            return np.column_stack([1 - yes, yes])
+
+    names = [f"f{i}" for i in range(10)]
+    precision = {name: ["float", 2] for name in names}
+    data = dice_ml.Data(features={name: [0.0, 1.0] for name in names}, outcome_name="y", type_and_precision=precision)
+    queries = pd.DataFrame(np.full((2, 10), 0.2), columns=names)
+    queries.loc[1, names[:3]] = 0.9
 
     def explained(some, **options):
-        m = Rows(neighbours)
+        m = Rows(Together())
         e = NTDCFE(data, dice_ml.Model(model=m, backend="sklearn"))
         examples = e.generate_counterfactuals(some, 5, **options).cf_examples_list
         assert sum(example.counterfactual.rows for example in examples) == m.rows
         return examples
 
     (hard,), (easy,), both = explained(queries[:1]), explained(queries[1:]), explained(queries)
-    most = 35 * X.shape[1]
+    most = 450
     assert most < hard.counterfactual.rows <= 3 * most
     assert easy.counterfactual.rows <= most
     for alone, together in zip((hard, easy), both, strict=True):
         assert len(alone.final_cfs_df) == 5
         pd.testing.assert_frame_equal(alone.final_cfs_df, together.final_cfs_df)
     with pytest.raises(NoCounterfactualsFound):
-        explained(queries[:1], max_rows=450)  # what the user says holds
+        explained(queries[:1], max_rows=most)  # what the user says holds
+
+
+def test_neighbours_of_a_far_class_are_answered_within_the_usual_rows():
+    """All neighbours say no, and so they do after any single change."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier(9)).fit(X, (y == 0).astype(int))
+    case = Case(X, y, {name: [X[name].min(), X[name].max()] for name in X}, neighbours)
+    data = dice_ml.Data(features=case.ranges, outcome_name="y", type_and_precision={name: ["float", 2] for name in X})
+    e = NTDCFE(data, dice_ml.Model(model=neighbours, backend="sklearn"))
+    for i in (2, 5, 7, 9):
+        query = refused(case, 10).iloc[[i]]
+        (example,) = e.generate_counterfactuals(query, 5).cf_examples_list
+        assert example.counterfactual.rows <= 35 * X.shape[1]
+        assert (neighbours.predict(example.final_cfs_df[list(X)]) == 1).all()
+        assert len(set(changed(query, example.final_cfs_df))) >= 3
+        assert sum(needless(case, query, example.final_cfs_df)) <= 1
 
 
 def in_one_column(feature):

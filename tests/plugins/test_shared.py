@@ -12,6 +12,7 @@ import pytest
 import ntdcfe_plugins
 from ntdcfe import AtMost, Continuous, InvalidInputError, OneHot, PredictorError, SearchSettings
 from ntdcfe_plugins._shared import keyed
+from ntdcfe_plugins._shared.arguments import settings_of
 from ntdcfe_plugins._shared.asked import AskedModel, parted
 from ntdcfe_plugins._shared.budget import for_the_search
 from ntdcfe_plugins._shared.keyed import KeyedFeatures, keys_of_columns
@@ -22,6 +23,13 @@ from ntdcfe_plugins._shared.probabilities import softmax, softmax_of_logits, two
 def features():
     plain = KeyedFeatures([OneHot(name="home", categories=3), Continuous(name="part"), Continuous(name="whole")])
     return KeyedFeatures(plain.features, keys=keys_of_columns(plain))
+
+
+def test_settings_are_search_settings():
+    assert settings_of(None) is None
+    assert settings_of(SearchSettings()) == SearchSettings()
+    with pytest.raises(InvalidInputError, match=r"settings must be SearchSettings\(...\), got \{'max_rows': 5\}"):
+        settings_of({"max_rows": 5})
 
 
 def test_columns_stand_for_their_features(features):

@@ -437,9 +437,9 @@ class TestAtTheDoor:
     def test_only_fitted_forecasters(self):
         with pytest.raises(NotFittedError):
             CounterfactualForecastExplainer(NaiveForecaster())
-        with pytest.raises(InvalidInputError, match="forecaster must be a forecaster of sktime, got LinearRegression"):
+        with pytest.raises(InvalidInputError, match="got LinearRegression; CounterfactualExplainer explains"):
             CounterfactualForecastExplainer(LinearRegression())
-        with pytest.raises(InvalidInputError, match="classifier or a regressor"):
+        with pytest.raises(InvalidInputError, match="CounterfactualForecastExplainer explains forecasters"):
             CounterfactualExplainer(NaiveForecaster().fit(PASSENGERS))
 
     @pytest.mark.parametrize(

@@ -49,16 +49,19 @@ class Change(NamedTuple):
         return self.text
 
 
+def spoken_of(edits: Sequence[Edit], names: Sequence[str]) -> set[str]:
+    """The features that edits speak of, of all those names."""
+    place = {name: i for i, name in enumerate(names)}  # looked up for every edit: names.index would go through all
+    return {name for edit in edits for name in names[place[edit.feature] : place[edit.last_feature] + 1]}
+
+
 def sentences(runs: Sequence[Change], edits: Sequence[Edit], names: Sequence[str]) -> list[str]:
     """One sentence an edit; for each feature that no edit speaks of, one sentence of its runs."""
     told = [edit.text for edit in edits]
     by_feature: dict[str, list[str]] = {}
-    spoken_of: set[str] = set()
-    place = {name: i for i, name in enumerate(names)}  # looked up for every edit: names.index would go through all
-    for edit in edits:
-        spoken_of.update(names[place[edit.feature] : place[edit.last_feature] + 1])
+    of_edits = spoken_of(edits, names)
     for change in runs:
-        if change.feature not in spoken_of:
+        if change.feature not in of_edits:
             by_feature.setdefault(change.feature, []).append(change.text)
     return told + ["; ".join(texts) for texts in by_feature.values()]
 

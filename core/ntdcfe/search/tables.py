@@ -1,7 +1,8 @@
 """Rows of a table: one feature after the other, the most promising first.
 
 What single features do to the score tells which to change together, so that sparse counterfactuals are found
-from below rather than shrunk from above. Where a model gives labels only, and several counterfactuals are wanted,
+from below rather than shrunk from above; where they do nothing alone and several counterfactuals are wanted, what
+they do in the company of others does. Where a model gives labels only, and several counterfactuals are wanted,
 features that do nothing alone are put together at random.
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Asks, Search
+from ntdcfe.search.screening import screen, worth_screening
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,12 +76,14 @@ def grow(search: Search) -> Asks:
         promise = np.where(alone & (gain > 0), score[best, None] + gain, -np.inf)
         order = np.argsort(-promise, axis=None, kind="stable")[: min(n, np.isfinite(promise).sum())]
         if not len(order):
-            return
+            break
         base, single = np.divmod(order, len(gain))
         change = known.states(single, space.original) - space.original
         bases, valid, answers, _ = yield from search.ask(some[base] + change)
         assert answers is not None
         score = answers
+    if not len(pool) and search.settings.n_counterfactuals > 1 and worth_screening(search):
+        yield from screen(search, known.states(np.arange(len(known)), space.original), _ends(search))
 
 
 def _random_sets(search: Search, idle: Changes) -> Asks:
@@ -151,6 +155,13 @@ class Singles(NamedTuple):
     score: NDArray[np.float64] | None
 
 
+def _ends(search: Search) -> NDArray[np.float64]:
+    """How far down and up each feature may go ``(2, F)``."""
+    space, original = search.space, search.space.original[0]
+    furthest = search.settings.tuning.surrogate.unlimited * space.units
+    return np.clip([space.low[0], space.high[0]], original - furthest, original + furthest)
+
+
 def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
     """The original with one feature at another value, in batches of n ``(n, 1, F)``.
 
@@ -158,8 +169,7 @@ def _singles(search: Search, n: int) -> Iterator[NDArray[Any]]:
     would take memory with the square of the number of features.
     """
     space, rng, tuning = search.space, search.rng, search.settings.tuning
-    original, furthest = space.original[0], tuning.surrogate.unlimited * space.units
-    ends = np.clip([space.low[0], space.high[0]], original - furthest, original + furthest)
+    original, ends = space.original[0], _ends(search)
     numbers = np.flatnonzero(space.movable[0] & ~space.discrete)
     features, values = [np.repeat(numbers, 2)], [ends[:, numbers].T.ravel()]
     for i in np.flatnonzero(space.movable[0] & space.discrete):

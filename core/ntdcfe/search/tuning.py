@@ -16,6 +16,7 @@ from ntdcfe.search.refine.moves.rebuild import RebuildTuning
 from ntdcfe.search.refine.moves.shrink import ShrinkTuning
 from ntdcfe.search.refine.race import RefineTuning
 from ntdcfe.search.refine.surrogate import SurrogateTuning
+from ntdcfe.search.screening import ScreeningTuning
 from ntdcfe.search.starts import StartTuning
 from ntdcfe.search.tables import TableTuning
 from ntdcfe.search.variety import VarietyTuning
@@ -34,6 +35,7 @@ class SearchTuning:
     novelty: NoveltyTuning = field(default_factory=NoveltyTuning)
     distribution: DistributionTuning = field(default_factory=DistributionTuning)
     tables: TableTuning = field(default_factory=TableTuning)
+    screening: ScreeningTuning = field(default_factory=ScreeningTuning)
     variety: VarietyTuning = field(default_factory=VarietyTuning)
     refine: RefineTuning = field(default_factory=RefineTuning)
     descent: DescentTuning = field(default_factory=DescentTuning)

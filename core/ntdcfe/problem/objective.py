@@ -22,13 +22,33 @@ from numpy.typing import NDArray
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.users import called, costs
 
-# What features as smooth as a line are taken to have, so that they may get a step, too: a unit (rule of thumb).
-LEAST_ROUGHNESS = 1.0
-# How many times as rough as before a feature may be at no cost, and the roughness in units that is free in any case:
-# that of a step of a third of a unit (rules of thumb).
-FREE_ROUGHNESS, FREE_STEP = 1.25, 0.65
+# How many times as rough as before a feature may be at no cost (rule of thumb).
+FREE_ROUGHNESS = 1.25
 # Values that are looked at in one go: more than fit into the processor's cache take longer.
 VALUES_AT_ONCE = 50_000
+
+
+class Smoothness(NamedTuple):
+    """How roughness is counted.
+
+    Parameters
+    ----------
+    least : float
+        What features as smooth as a line are taken to have, in units, so that they may get a step, too.
+    free : float
+        What is free in any case, in units.
+    share : float
+        Of the price of roughness.
+    """
+
+    least: float
+    free: float
+    share: float
+
+
+# While it is open which features change, a step of a third of a unit is free: a small bend must not decide that. Then
+# nothing is, at half the price (rules of thumb; chosen on the datasets of `search/edits/tuning.py`).
+LENIENT, STRICT = Smoothness(1.0, 0.65, 1.0), Smoothness(0.1, 0.0, 0.5)
 
 #: ``(original (K, F), x (n, K, F), weights (F,), discrete (F,)) -> (n,)``
 Proximity = Callable[[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
@@ -142,7 +162,11 @@ class Objective:
             return cost, sparsity
 
     def cost_of_edits(
-        self, x: NDArray[Any], count: NDArray[Any], touched: Touched | None = None
+        self,
+        x: NDArray[Any],
+        count: NDArray[Any],
+        touched: Touched | None = None,
+        smoothness: Smoothness = LENIENT,
     ) -> NDArray[np.float64]:
         """What states ``(n, K, F)`` cost that come about by `count` ``(n,)`` edits: ``(n,)``.
 
@@ -153,10 +177,13 @@ class Objective:
         with np.errstate(all="ignore"):
             cost = self.cost_and_sparsity(x, touched)[0] * (1 + self.price_of_edit) ** count
             if self.price_of_roughness:
-                cost = cost * (1 + self.price_of_roughness * self.roughness(x, touched))
+                price = smoothness.share * self.price_of_roughness
+                cost = cost * (1 + price * self.roughness(x, touched, smoothness))
             return cost
 
-    def roughness(self, x: NDArray[Any], touched: Touched | None = None) -> NDArray[np.float64]:
+    def roughness(
+        self, x: NDArray[Any], touched: Touched | None = None, smoothness: Smoothness = LENIENT
+    ) -> NDArray[np.float64]:
         """How often the roughness of a feature of states ``(n, K, F)`` has doubled, of the one where most ``(n,)``.
 
         Roughness is the sum of absolute second differences, in units; some more of it is free. Few features of each
@@ -175,9 +202,9 @@ class Objective:
                 part = slice(start, start + at_once)
                 after[part] = _roughness(values[part])
             after /= units
-            after = np.maximum(after - FREE_STEP, before)
+            after = np.maximum(after - smoothness.free, before)
             rougher = after != before
-            ratio = (after[rougher] + LEAST_ROUGHNESS) / (before[rougher] + LEAST_ROUGHNESS)
+            ratio = (after[rougher] + smoothness.least) / (before[rougher] + smoothness.least)
             np.maximum.at(doubled, rows[rougher], np.log2(ratio / FREE_ROUGHNESS))
         return doubled
 

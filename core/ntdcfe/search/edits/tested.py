@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -52,6 +52,7 @@ class Tests:
         self.minimal = minimal
         self.at_least = at_least
         self.stages = tuning.stages if at_least < 1 else (1,)
+        self.of_a_set = tuning.of_a_set
         self.waiting: list[Tested] = []
         self.passed: list[Tested] = []
         self._proven: dict[frozenset[int], Tested] = {}
@@ -101,7 +102,7 @@ class Tests:
         """The lists to build upon, the cheapest first: those that passed, and those that held in a first stage."""
         least = 1 if self.boldness <= self.tuning.trusting else self.stages[0]
         begun = [t for t in self.waiting if t.draws >= least and t.held == t.draws]
-        return cheapest([*self.passed, *begun], self.tuning.elites, self.tuning.of_a_set, self.minimal)
+        return cheapest([*self.passed, *begun], self.tuning.elites, self.of_a_set, self.minimal)
 
     def sort(self) -> list[Tested]:
         """Keep the cheapest that passed, few of each set of features; return those that fell behind in later draws."""
@@ -112,8 +113,17 @@ class Tests:
         # Cheaper lists that have passed by luck must not push out one that has held often.
         proven = [tested for tested in held if tested.draws >= self.tuning.proven]
         self._proven = {t.features: t for t in cheapest(proven, len(proven), 1)}
-        self.passed = cheapest(held, self.tuning.elites, self.tuning.of_a_set, self.minimal)
+        self.passed = cheapest(held, self.tuning.elites, self.of_a_set, self.minimal)
         return fallen
+
+    def reprice(self, price: Callable[[list[Tested]], NDArray[np.float64]]) -> None:
+        """Other costs ``(n,)`` from now on; lists that cost infinitely much are dropped."""
+        lists = list({id(t): t for t in [*self.passed, *self.waiting, *self._proven.values()]}.values())
+        for tested, cost in zip(lists, price(lists).tolist(), strict=True):
+            tested.cost = cost
+        self.passed = sorted((t for t in self.passed if t.cost < np.inf), key=lambda tested: tested.cost)
+        self.waiting = [t for t in self.waiting if t.cost < np.inf]
+        self._proven = {features: t for features, t in self._proven.items() if t.cost < np.inf}
 
 
 def cheapest(lists: Iterable[Tested], n: int, of_a_set: int, minimal: bool = False) -> list[Tested]:

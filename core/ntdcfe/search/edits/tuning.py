@@ -91,6 +91,8 @@ class WalkTuning:
     least_descent, descending : float, int
         Before the tests begin, lists that reached the target once are built upon: until a batch makes the best less
         than so much cheaper, from so many of the cheapest.
+    features_open : float
+        The share of the budget after which it is settled which features change: what is left goes into how smoothly.
     most_random, strength : int, float
         Random lists that the walk starts from as well: the most edits of one, and how many units they move by at most.
     most_bold, bold_batches : int
@@ -115,6 +117,7 @@ class WalkTuning:
     starts: int = 24
     least_descent: float = 0.03
     descending: int = 12
+    features_open: float = 0.8
     most_random: int = 4
     strength: float = 3.0
     most_bold: int = 10

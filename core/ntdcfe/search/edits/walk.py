@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
+from ntdcfe.problem.objective import LENIENT, STRICT, Touched
 from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
 from ntdcfe.search.edits.draws import FEWEST_BROAD, Drawer
@@ -49,13 +50,15 @@ class Walk:
         self.factor = tests.factor
         self.proposals = Proposals(self.editor, self.price, settings.tuning.proposals, self.rng)
         self._untested: list[Tested] = []
+        self._settled: NDArray[np.bool_] | None = None  # which features change ``(F,)``, once that is settled
 
     def steps(self) -> Asks:
         """Walk until the budget of this phase is used up."""
         yield from self._start()
         yield from self._descend_untested()
-        while self.search.left() and (self.tests.passed or self.tests.waiting or self._untested):
-            yield from self._step()
+        yield from self._test_and_build(self.tuning.features_open)
+        self._settle_features()
+        yield from self._test_and_build()
 
     def simplest(self) -> list[Found]:
         """The lists that passed, the cheapest first; else those that held most often."""
@@ -92,7 +95,7 @@ class Walk:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists if self.search.space.n_steps > 1 else lists.last_of_each_feature())
         states, touched = self.editor.states_and_touched(lists)
-        cost = self.search.objective.cost_of_edits(states, self.editor.effort(lists), touched)
+        cost = self._cost(states, self.editor.effort(lists), touched)
         cost[self.editor.capped(lists)] = np.inf
         return Priced(lists, states, cost, self.editor.changed(states, touched))
 
@@ -108,9 +111,13 @@ class Walk:
         """Lists that reached the target once wait for a test."""
         rows = np.flatnonzero(reached)
         states = priced.states[rows]
-        cost = self.search.judged(states, priced.cost[rows]) * self.search.disagreement(states)
+        cost = self._judged(states, priced.cost[rows])
         for own, edits, state in zip(cost.tolist(), priced.lists.take(rows).packed().each(), states, strict=True):
             self.tests.waiting.append(Tested(own, edits, state.copy(), 1, 1))
+
+    def _judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What valid states ``(n, K, F)`` of that cost count ``(n,)``: more where they are not plausible, or refused."""
+        return self.search.judged(states, cost) * self.search.disagreement(states)
 
     def _start(self) -> Asks:
         """Edits like the changes of states that are valid; in a series stronger ones, and random edits, too."""
@@ -181,6 +188,35 @@ class Walk:
             self.proposals.learn(made.moves, made.gain * reached)
             gain = 1 - min(t.cost for t in tests.waiting) / best if best > 0 else 0.0
         self._untested = sorted(tests.waiting, key=lambda tested: tested.cost)
+
+    def _settle_features(self) -> None:
+        """Where one answer is wanted: it changes no other features than the best now does, and has to be smooth."""
+        tests, search = self.tests, self.search
+        if tests.passed and search.settings.n_counterfactuals == 1 and search.objective.price_of_roughness:
+            self._settled = (tests.passed[0].state != search.space.original).any(0)
+            tests.of_a_set = tests.tuning.elites
+            tests.reprice(self._priced_again)
+
+    def _priced_again(self, lists: list[Tested]) -> NDArray[np.float64]:
+        """What lists cost now ``(n,)``."""
+        states = np.array([t.state for t in lists])
+        return self._judged(states, self._cost(states, np.concatenate([self.editor.effort(t.edits) for t in lists])))
+
+    def _cost(
+        self, states: NDArray[Any], count: NDArray[np.float64], touched: Touched | None = None
+    ) -> NDArray[np.float64]:
+        """What states ``(n, K, F)`` of so many edits ``(n,)`` cost ``(n,)``; `touched` as the objective has it."""
+        objective, settled = self.search.objective, self._settled
+        cost = objective.cost_of_edits(states, count, touched, LENIENT if settled is None else STRICT)
+        if settled is not None:
+            others = (states[:, :, ~settled] != self.search.space.original[:, ~settled]).any((1, 2))
+            cost[others] = np.inf
+        return cost
+
+    def _test_and_build(self, share: float = 1.0) -> Asks:
+        """Test and build upon what passes until that share of the budget is used up."""
+        while self.search.left(share) and (self.tests.passed or self.tests.waiting or self._untested):
+            yield from self._step()
 
     def _step(self) -> Asks:
         """One batch: tests, draws of the best, and proposals."""

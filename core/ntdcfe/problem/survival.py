@@ -107,7 +107,7 @@ class Noise:
             # What comes late may be a value that a feature does not list, or a move that is forbidden.
             return self.space.project(states) if self.survival.late else states.copy()
         noise = self._draws(len(states), np.reshape(np.asarray(factor, self._dtype), (-1, 1, 1)))
-        # In place, and in the type of the sum from the start: one array less, a tenth of the time of `states + noise` saved.
+        # In place, and in the type of the sum: a tenth less time than `states + noise`.
         noisy = noise.astype(np.result_type(states, noise), copy=False)
         noisy += states
         noisy = noisy.astype(self.space.dtype, copy=False)

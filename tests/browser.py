@@ -191,7 +191,7 @@ class Browser:
             time.sleep(0.05)
 
     def place(self, figure: int, x: float, y: float) -> "tuple[float, float]":
-        """Where a point of the data of a figure is in the window, once it stands still; the figure is brought into view."""
+        """Where a point of the data of a figure is in the window, once it stands still; brings the figure into view."""
         return tuple(self.still(lambda: self.driver.execute_script(PLACE, figure, x, y)))
 
     def drag(self, start, end) -> None:

@@ -211,7 +211,7 @@ def test_values_are_typed_and_dragged_and_the_label_follows(page):
 
 
 def test_progress_is_shown_at_once_and_a_search_is_stopped(page, model):
-    model.seconds = 0.5  # so that on a busy machine, too, the page stands still between two calls, and is not done before
+    model.seconds = 0.5  # slow enough for a busy machine: the page stands still between two calls
     page.choose("target", "high")
     begun = time.monotonic()
     page.press("ask")

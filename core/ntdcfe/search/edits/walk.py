@@ -116,7 +116,7 @@ class Walk:
             self.tests.waiting.append(Tested(own, edits, state.copy(), 1, 1))
 
     def _judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What valid states ``(n, K, F)`` of that cost count ``(n,)``: more where they are not plausible, or refused."""
+        """What valid states ``(n, K, F)`` of that cost count ``(n,)``: more where implausible, or refused."""
         return self.search.judged(states, cost) * self.search.disagreement(states)
 
     def _start(self) -> Asks:

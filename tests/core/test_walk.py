@@ -8,7 +8,10 @@ import pytest
 from ntdcfe import NTDCFE
 from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.problem.kinds import PLACE
-from ntdcfe.testing import series
+from ntdcfe.search.edits import tested, tuning
+from ntdcfe.search.edits.draws import Drawer
+from ntdcfe.search.edits.prices import Prices
+from ntdcfe.testing import search_of, series
 
 N_STEPS, N_FEATURES = 30, 300
 
@@ -51,3 +54,36 @@ def test_in_a_row_of_a_table_the_last_edit_of_a_feature_is_kept():
     assert kept.n_edits.tolist() == [4999, 4999]
     assert kept.number[0, kept.feature[0] == 0] == [4999]
     assert peak < 5e6
+
+
+def test_a_smooth_series_stays_about_as_smooth():
+    """A jump at both ends of a window would do, and makes it many times as rough."""
+    x = np.stack([np.sin(np.linspace(0, 3, 60)), np.cos(np.linspace(0, 3, 60))], 1)
+
+    def high_in_the_middle(X):
+        return (X[:, 20:40, 0].mean(1) > x[20:40, 0].mean() + 0.25).astype(int)
+
+    def roughness(values):
+        return np.abs(np.diff(values, 2, axis=0)).sum()
+
+    for seed in range(3):
+        cf = NTDCFE(high_in_the_middle, seed=seed).explain(x, 1)
+        assert {edit.feature for edit in cf.edits} == {cf.features.names[0]}
+        assert roughness(cf.x) < 3 * roughness(x)  # of the sum of both; a shift within a window makes it 12 times
+
+
+def test_once_features_are_settled_others_are_too_costly_and_known_lists_that_change_them_are_dropped():
+    search = search_of(np.outer(np.linspace(0, 1, 12) ** 2, [1.0, 2.0, 3.0]))
+    editor = Drawer(search.space, search.problem.kinds)
+    prices = Prices(search, editor)
+    both = EditLists.of(PLACE["shift"], np.array([[0], [1]]), 1, 2, 6, np.array([[0.08], [0.08]]))
+    lists = editor.rounded(both)
+    priced = prices.of(lists)
+    tests = tested.Tests(tuning.TestTuning(), 0.95)
+    tests.wait(priced.cost, lists, priced.states)
+    assert np.isfinite(priced.cost).all()
+    prices.settle(priced.states[0])
+    tests.reprice(prices.again)
+    assert np.isfinite(prices.of(lists).cost).tolist() == [True, False]
+    assert [t.features for t in tests.waiting] == [{0}]
+    assert tests.waiting[0].cost > priced.cost[0]  # nothing is free any more

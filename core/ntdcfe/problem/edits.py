@@ -130,7 +130,7 @@ class Editor(EditNumbers):
             edit = lists.take((rows, places))
             low, high = self._reach_of(edit)
             away = self.changed_by(edit)
-            out[rows] = (away > high) | (away < low) | ~self.kinds.scaled[edit.kind]
+            out[rows[(away > high) | (away < low) | ~self.kinds.scaled[edit.kind]]] = True
         return out
 
     def _reach_of(self, edit: EditLists) -> tuple[NDArray[Any], NDArray[Any]]:

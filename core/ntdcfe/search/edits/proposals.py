@@ -13,24 +13,9 @@ from ntdcfe.problem.edit_lists import EditLists
 from ntdcfe.search.draws import weighted
 from ntdcfe.search.edits.draws import Drawer
 from ntdcfe.search.edits.moves import EDIT_MOVES
+from ntdcfe.search.edits.prices import Priced
 from ntdcfe.search.edits.tested import Tested
 from ntdcfe.search.edits.tuning import ProposalTuning
-
-
-class Priced(NamedTuple):
-    """n lists of edits with numbers that a person would write, their states ``(n, K, F)`` and their costs ``(n,)``.
-
-    `changed` ``(n, F)`` tells which features of a state differ from the original.
-    """
-
-    lists: EditLists
-    states: NDArray[Any]
-    cost: NDArray[np.float64]
-    changed: NDArray[np.bool_]
-
-    def take(self, rows: Any) -> Priced:
-        """Those of the lists."""
-        return Priced(self.lists.take(rows), self.states[rows], self.cost[rows], self.changed[rows])
 
 
 class Proposed(NamedTuple):

@@ -64,6 +64,11 @@ class Tests:
         """What a list has to cost less than to be worth a test."""
         return self.passed[-1].cost if len(self.passed) >= self.tuning.elites else np.inf
 
+    def wait(self, cost: NDArray[np.float64], lists: EditLists, states: NDArray[Any]) -> None:
+        """Lists that reached the target once wait for a test: costs ``(n,)``, n lists, states ``(n, K, F)``."""
+        for own, edits, state in zip(cost.tolist(), lists.packed().each(), states, strict=True):
+            self.waiting.append(Tested(own, edits, state.copy(), 1, 1))
+
     def next(self, rows: int) -> list[Tested]:
         """The lists to be tested now, with no more than so many draws; they no longer wait."""
         limit = self.limit
@@ -117,7 +122,8 @@ class Tests:
         return fallen
 
     def reprice(self, price: Callable[[list[Tested]], NDArray[np.float64]]) -> None:
-        """Other costs ``(n,)`` from now on; lists that cost infinitely much are dropped."""
+        """Other costs ``(n,)`` from now on, and all elites may be of one set; what costs infinitely much is dropped."""
+        self.of_a_set = self.tuning.elites
         lists = list({id(t): t for t in [*self.passed, *self.waiting, *self._proven.values()]}.values())
         for tested, cost in zip(lists, price(lists).tolist(), strict=True):
             tested.cost = cost

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ntdcfe.problem.edit_lists import EditLists
-from ntdcfe.problem.objective import LENIENT, STRICT, Touched
 from ntdcfe.problem.survival import Noise, Survival
 from ntdcfe.search.base import Answer, Asks, Found, Search
 from ntdcfe.search.edits.draws import FEWEST_BROAD, Drawer
-from ntdcfe.search.edits.proposals import Priced, Proposals, Proposed
+from ntdcfe.search.edits.prices import Priced, Prices
+from ntdcfe.search.edits.proposals import Proposals, Proposed
 from ntdcfe.search.edits.starts import at_strengths, band_lists, bold_lists, grown, random_lists
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
 from ntdcfe.search.edits.tuning import MOST_VALUES
@@ -38,8 +38,9 @@ class Walk:
         self.tuning = settings.tuning.walk
         # A generator of its own, so that the search for the nearest asks the same with and without a walk.
         self.rng = np.random.default_rng([search.seed, 1])
-        self.to_end = settings.shape == "to_end"
-        self.editor = Drawer(search.space, search.problem.kinds, ("shift", "set") if self.to_end else None)
+        kinds = ("shift", "set") if settings.shape == "to_end" else None
+        self.editor = Drawer(search.space, search.problem.kinds, kinds)
+        self.prices = Prices(search, self.editor)
         self.survival = settings.survival or Survival(noise=0.0, at_least=1.0)
         self.noise = Noise(self.survival, search.space, self.rng)
         tests, n = settings.tuning.tests, settings.n_counterfactuals
@@ -48,9 +49,8 @@ class Walk:
             tests = replace(tests, elites=max(tests.elites, 4 * n))
         self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0, minimal=n > 1)
         self.factor = tests.factor
-        self.proposals = Proposals(self.editor, self.price, settings.tuning.proposals, self.rng)
+        self.proposals = Proposals(self.editor, self.prices.of, settings.tuning.proposals, self.rng)
         self._untested: list[Tested] = []
-        self._settled: NDArray[np.bool_] | None = None  # which features change ``(F,)``, once that is settled
 
     def steps(self) -> Asks:
         """Walk until the budget of this phase is used up."""
@@ -74,7 +74,7 @@ class Walk:
         if not passed:
             return []
         base = EditLists.concatenate([t.edits for t in passed])
-        priced = self.price(at_strengths(self.editor, base, tuning.sturdier))
+        priced = self.prices.of(at_strengths(self.editor, base, tuning.sturdier))
         n = max(1, size // tuning.sturdy_draws)
         priced = priced.take(np.argsort(priced.cost, kind="stable")[: 2 * n])
         held = np.zeros(len(priced.cost), int)
@@ -88,17 +88,6 @@ class Walk:
         best = sorted(range(len(held)), key=lambda i: (not enough[i], priced.cost[i] if enough[i] else -held[i]))
         return [Found(priced.states[i], priced.lists.take(slice(i, i + 1)).packed()) for i in best[:3]]
 
-    def price(self, lists: EditLists) -> Priced:
-        """Lists with numbers that a person would write, their states and their costs."""
-        self.search.budget.look_at_clock()
-        if self.to_end:
-            lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
-        lists = self.editor.rounded(lists if self.search.space.n_steps > 1 else lists.last_of_each_feature())
-        states, touched = self.editor.states_and_touched(lists)
-        cost = self._cost(states, self.editor.effort(lists), touched)
-        cost[self.editor.capped(lists)] = np.inf
-        return Priced(lists, states, cost, self.editor.changed(states, touched))
-
     def _ask(self, states: NDArray[Any]) -> Generator[NDArray[Any], Answer, NDArray[np.bool_]]:
         """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are; of none, nothing is asked."""
         if not len(states):
@@ -111,13 +100,7 @@ class Walk:
         """Lists that reached the target once wait for a test."""
         rows = np.flatnonzero(reached)
         states = priced.states[rows]
-        cost = self._judged(states, priced.cost[rows])
-        for own, edits, state in zip(cost.tolist(), priced.lists.take(rows).packed().each(), states, strict=True):
-            self.tests.waiting.append(Tested(own, edits, state.copy(), 1, 1))
-
-    def _judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What valid states ``(n, K, F)`` of that cost count ``(n,)``: more where implausible, or refused."""
-        return self.search.judged(states, cost) * self.search.disagreement(states)
+        self.tests.wait(self.prices.judged(states, priced.cost[rows]), priced.lists.take(rows), states)
 
     def _start(self) -> Asks:
         """Edits like the changes of states that are valid; in a series stronger ones, and random edits, too."""
@@ -144,7 +127,7 @@ class Walk:
         n = self.search.budget.batch_size
         at_once = max(n, MOST_VALUES // self.search.space.original.size)  # bounds the memory of very large series
         for part in range(0, len(lists), at_once):
-            priced = self.price(lists.take(slice(part, part + at_once)))
+            priced = self.prices.of(lists.take(slice(part, part + at_once)))
             order = np.argsort(priced.cost, kind="stable")
             order = order[np.isfinite(priced.cost[order])]
             for start in range(0, len(order), n):
@@ -193,25 +176,9 @@ class Walk:
         """Where one answer is wanted: it changes no other features than the best now does, and has to be smooth."""
         tests, search = self.tests, self.search
         if tests.passed and search.settings.n_counterfactuals == 1 and search.objective.price_of_roughness:
-            self._settled = (tests.passed[0].state != search.space.original).any(0)
-            tests.of_a_set = tests.tuning.elites
-            tests.reprice(self._priced_again)
-
-    def _priced_again(self, lists: list[Tested]) -> NDArray[np.float64]:
-        """What lists cost now ``(n,)``."""
-        states = np.array([t.state for t in lists])
-        return self._judged(states, self._cost(states, np.concatenate([self.editor.effort(t.edits) for t in lists])))
-
-    def _cost(
-        self, states: NDArray[Any], count: NDArray[np.float64], touched: Touched | None = None
-    ) -> NDArray[np.float64]:
-        """What states ``(n, K, F)`` of so many edits ``(n,)`` cost ``(n,)``; `touched` as the objective has it."""
-        objective, settled = self.search.objective, self._settled
-        cost = objective.cost_of_edits(states, count, touched, LENIENT if settled is None else STRICT)
-        if settled is not None:
-            others = (states[:, :, ~settled] != self.search.space.original[:, ~settled]).any((1, 2))
-            cost[others] = np.inf
-        return cost
+            self.prices.settle(tests.passed[0].state)
+            self.factor = tests.tuning.settled_factor
+            tests.reprice(self.prices.again)
 
     def _test_and_build(self, share: float = 1.0) -> Asks:
         """Test and build upon what passes until that share of the budget is used up."""
@@ -246,7 +213,7 @@ class Walk:
         if failed := tests.sort():
             # In place of a list that no longer passes, stronger ones wait for a test.
             base = EditLists.concatenate([t.edits for t in failed])
-            stronger = self.price(at_strengths(self.editor, base, self.tuning.instead))
+            stronger = self.prices.of(at_strengths(self.editor, base, self.tuning.instead))
             self._queue(stronger, np.isfinite(stronger.cost))
 
     def _proposals(self, n: int) -> Proposed:
@@ -256,4 +223,4 @@ class Walk:
             return made
         base = EditLists.concatenate([t.edits for t in bases or self._untested[:60]])
         picked = base.take(self.rng.integers(0, len(base), n))
-        return Proposed(self.price(grown(self.editor, picked, self.rng)), np.empty(0, int), np.zeros(0))
+        return Proposed(self.prices.of(grown(self.editor, picked, self.rng)), np.empty(0, int), np.zeros(0))

@@ -202,9 +202,13 @@ class Objective:
                 part = slice(start, start + at_once)
                 after[part] = _roughness(values[part])
             after /= units
-            after = np.maximum(after - smoothness.free, before)
+            # What is straight has no smoothness to lose: a step is the natural change of what is constant.
+            straight = before < STRICT.least
+            least = np.where(straight, LENIENT.least, smoothness.least)
+            free = np.where(straight, LENIENT.free, smoothness.free)
+            after = np.maximum(after - free, before)
             rougher = after != before
-            ratio = (after[rougher] + smoothness.least) / (before[rougher] + smoothness.least)
+            ratio = (after[rougher] + least[rougher]) / (before[rougher] + least[rougher])
             np.maximum.at(doubled, rows[rougher], np.log2(ratio / FREE_ROUGHNESS))
         return doubled
 

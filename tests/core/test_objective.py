@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntdcfe import NTDCFE, Continuous, Discrete, Features, InvalidInputError, SearchSettings, Term
-from ntdcfe.problem.objective import Objective
+from ntdcfe.problem.objective import LENIENT, STRICT, Objective
 
 FEATURES = Features([Continuous(weight=2.0), Discrete(values=[0, 1, 5], weight=10.0)])
 UNITS = np.array([0.5, 1.0])
@@ -90,3 +90,16 @@ def test_a_price_on_features_changes_which_answer_is_the_best():
     spread = NTDCFE(predict, features).explain(np.zeros(3), 1)
     few = NTDCFE(predict, features, settings=SearchSettings(terms=[PriceOfFeatures()])).explain(np.zeros(3), 1)
     assert np.count_nonzero(spread.x) >= np.count_nonzero(few.x) == 1
+
+
+def test_a_step_of_what_is_constant_costs_as_little_once_features_are_settled():
+    """A straight feature has no smoothness to lose; a smooth curve has."""
+    steps = np.arange(40)
+    original = np.stack([np.zeros(40), np.sin(steps / 3)], 1)
+    objective = Objective(original, Features.continuous(2), np.ones(2), price_of_roughness=2.5)
+    x = np.repeat(original[None], 2, axis=0)
+    x[0, 20:, 0] += 0.5
+    x[1, 20:, 1] += 0.5
+    lenient, strict = (objective.roughness(x, smoothness=smoothness) for smoothness in (LENIENT, STRICT))
+    assert strict[0] == lenient[0]
+    assert strict[1] > lenient[1]

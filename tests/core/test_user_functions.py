@@ -17,7 +17,7 @@ from ntdcfe import (
 )
 from ntdcfe.problem.objective import Term
 from ntdcfe.search.refine.moves import Move
-from ntdcfe.testing import ends_high, logistic, series
+from ntdcfe.testing import ends_high, logistic, search_of, series
 
 SMALL = SearchSettings(max_rows=600)
 NEAREST = SearchSettings(max_rows=1500, options=("nearest",))
@@ -280,3 +280,26 @@ def test_a_verdict_that_is_no_number_is_no_yes(value):
     assert (cf.status, cf.cause) == ("found", None)
     assert ends_high(cf.x[None])[0] == 1
     assert usual(cf.x[None])[0]
+
+
+def test_users_functions_are_not_asked_about_no_state_at_all():
+    def never(*arguments):
+        raise AssertionError("asked about nothing")
+
+    class Never(Term):
+        def cost(self, x, original, features):
+            return never() if not len(x) else np.zeros(len(x))
+
+    def rule(a):
+        return a.tolist() if len(a) else never()
+
+    def proximity(original, x, weights, discrete):
+        return np.abs(x - original).sum((1, 2)) if len(x) else never()
+
+    settings = SearchSettings(terms=[Never()])
+    search = search_of(np.zeros((4, 2)), constraints=[Causal(1, 0, rule)], settings=settings, proximity=proximity)
+    nothing = np.empty((0, 4, 2))
+    assert search.space.project(nothing).shape == (0, 4, 2)
+    assert search.space.broken(nothing).shape == (0,)
+    assert search.objective.cost(nothing).shape == (0,)
+    assert search.objective.proximity(nothing).shape == (0,)

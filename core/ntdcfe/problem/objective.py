@@ -202,9 +202,13 @@ class Objective:
                 part = slice(start, start + at_once)
                 after[part] = _roughness(values[part])
             after /= units
-            after = np.maximum(after - smoothness.free, before)
+            # What is straight has no smoothness to lose: a step is the natural change of what is constant.
+            straight = before < STRICT.least
+            least = np.where(straight, LENIENT.least, smoothness.least)
+            free = np.where(straight, LENIENT.free, smoothness.free)
+            after = np.maximum(after - free, before)
             rougher = after != before
-            ratio = (after[rougher] + smoothness.least) / (before[rougher] + smoothness.least)
+            ratio = (after[rougher] + least[rougher]) / (before[rougher] + least[rougher])
             np.maximum.at(doubled, rows[rougher], np.log2(ratio / FREE_ROUGHNESS))
         return doubled
 
@@ -268,12 +272,14 @@ class Objective:
     def _far(self, original: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
         """How far `x` ``(n, K, F)`` is from `original`; the user's function gets copies, and gives one."""
         weights, discrete = self._feature_weights, self._feature_discrete
-        if self._proximity is weighted_l1:
+        if self._proximity is weighted_l1 or not len(x):
             return weighted_l1(original, x, weights, discrete)
         told = called("proximity", self._proximity, original.copy(), x.copy(), weights.copy(), discrete.copy())
         return costs("proximity", len(x), told)
 
     def _of_term(self, term: Term, x: NDArray[Any]) -> NDArray[np.float64]:
+        if not len(x):  # the user's functions are not asked about nothing
+            return np.zeros(0)
         name = f"{term.name}.cost"
         return costs(name, len(x), called(name, term.cost, x.copy(), self.original.copy(), self.features))
 

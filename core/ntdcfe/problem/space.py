@@ -161,6 +161,8 @@ class Space:
             x = np.maximum(proposals, self.low)  # half the time of np.clip
             return np.minimum(x, self.high, out=x).astype(self.dtype, copy=False)
         x = np.where(self.movable, proposals, self.original).astype(self.dtype, copy=False)
+        if not len(x):  # the user's rules are not asked about nothing
+            return x
         x = self.limits.onto_grid(x)
         allowed = self._moved(self._into_range(x))
         refused = (allowed != x).any((1, 2)) if self.on_violation == "discard" else np.zeros(len(x), bool)
@@ -177,7 +179,7 @@ class Space:
     def broken(self, states: NDArray[Any]) -> NDArray[np.bool_]:
         """Which states ``(n, K, F)`` break a constraint ``(n,)``."""
         found = np.zeros(len(states), bool)
-        for constraint in (*self._moving, *self._computing):
+        for constraint in (*self._moving, *self._computing) if len(states) else ():
             found |= self._breaks(constraint, states)
         return found
 

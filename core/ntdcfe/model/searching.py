@@ -57,6 +57,8 @@ def searching(job: Job) -> Talk:
             unchanged = _equal(states, trust.original, reached)
             first_contradiction = not trust.contradicted and bool(not repeated_holds or unchanged.any())
             trust.contradicted |= first_contradiction
+            if trust.contradicted:
+                search.answers.forget()
             reached &= ~unchanged
             misled = False
             try:

@@ -20,6 +20,7 @@ from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.said import Said
 from ntdcfe.problem.space import Space
+from ntdcfe.search.answers import Answers
 from ntdcfe.search.pool import Pool
 
 if TYPE_CHECKING:
@@ -43,19 +44,22 @@ MOST_OF_A_BATCH = 8
 class Answer(NamedTuple):
     """What became of n states: whether each reached the target, and how near it came.
 
-    `score` ``(n,)`` runs from 0 to 1 with the boundary at 0.5; None where the model gives labels only.
+    `score` ``(n,)`` runs from 0 to 1 with the boundary at 0.5; None where the model gives labels only. `asked` is how
+    many of them were asked about, from the first; None if all were.
     """
 
     reached: NDArray[np.bool_]
     score: NDArray[np.float64] | None
     labels: NDArray[Any] | None = None
+    asked: int | None = None
 
     def padded(self, n: int) -> Answer:
         """The same about n states: those that follow were not reached."""
         if n == len(self.reached):
             return self
         missing = (0, n - len(self.reached))
-        return Answer(np.pad(self.reached, missing), None if self.score is None else np.pad(self.score, missing))
+        score = None if self.score is None else np.pad(self.score, missing)
+        return Answer(np.pad(self.reached, missing), score, asked=len(self.reached))
 
 
 Asks: TypeAlias = Generator[NDArray[Any], Answer, None]
@@ -150,6 +154,7 @@ class Search:
     def __post_init__(self) -> None:
         self.said = Said(self.of_values)  # while nothing is found
         self.rng = np.random.default_rng(self.seed)
+        self.answers = Answers()  # of a row of a table
         # A generator of its own, so that what is kept of labels does not reach the other draws.
         self.novelty_rng = np.random.default_rng([self.seed, 3])
 
@@ -203,13 +208,18 @@ class Search:
     ) -> Generator[NDArray[Any], Answer, Outcome]:
         """Project proposals ``(n, K, F)``, ask about them, keep what is valid.
 
-        Those that cannot be made to obey are `previous` again, the original if not given.
+        Those that cannot be made to obey are `previous` again, the original if not given. Once something is found
+        in a row of a table, no state is asked about twice.
         """
         self.budget.look_at_clock()
         states = self.space.project(proposals, previous)
         self.budget.proposed += len(states)
-        answer = yield states
-        return self.keep(states, answer)
+        if self.space.n_steps > 1:
+            return self.keep(states, (yield states))
+        asked = self.answers.unknown(states) if len(self.pool) else np.arange(len(states))
+        answer = yield states[asked]
+        self.answers.note(states[asked], answer)
+        return self.keep(states, self.answers.of(states, asked, answer) if len(asked) < len(states) else answer)
 
     def _note_labels(self, states: NDArray[Any], labels: NDArray[Any]) -> None:
         """Keep a few states ``(n, K, F)`` of each label ``(n,)``; later ones take the places of earlier ones."""

@@ -68,7 +68,7 @@ class Pool:
 
     def add(self, x: NDArray[Any]) -> bool:
         """Take a valid state ``(K, F)`` in; tells whether it was new (and so, in Algorithm 1, ends the episode)."""
-        key = _key(x)
+        key = key_of(x)
         if key in self._seen:
             return False
         self._diverse = {}
@@ -90,7 +90,7 @@ class Pool:
         last = self._entries[-1].cost if len(self._entries) >= self.keep else np.inf
         best = np.argsort(cost, kind="stable")[:most]
         for i in best[cost[best] < last].tolist():
-            key = _key(x[i])
+            key = key_of(x[i])
             if key not in self._seen:
                 self._seen.add(key)
                 self._insert(Entry(float(cost[i]), int(sparsity[i]), x[i].copy()))
@@ -129,7 +129,7 @@ class Pool:
         del self._entries[self.keep :]
         # States that were seen and not kept may come again: remembering all of them would grow without bounds.
         if len(self._seen) > 100 * self.keep:
-            self._seen = {_key(kept.state) for kept in self._entries}
+            self._seen = {key_of(kept.state) for kept in self._entries}
 
     def _updated(
         self,
@@ -184,6 +184,6 @@ def _leaders(
     return {(int(leads[i]), bool(rises[i])): int(i) for i in order[first]}
 
 
-def _key(state: NDArray[Any]) -> bytes:
-    """A digest: thousands of large states themselves would take gigabytes."""
+def key_of(state: NDArray[Any]) -> bytes:
+    """A digest of a state ``(K, F)``: thousands of large states themselves would take gigabytes."""
     return blake2b(state.tobytes(), digest_size=16).digest()

@@ -50,8 +50,10 @@ def grow(search: Search) -> Asks:
     """Single features at a few values each; then, as long as none is valid and the score rises, sets of them."""
     space, pool, n, tuning = search.space, search.pool, search.budget.batch_size, search.settings.tuning.tables
     asked: list[tuple[Changes, NDArray[np.bool_], NDArray[np.float64] | None]] = []
+    complete = True
     for singles in _singles(search, n):
         if not search.left(tuning.share_for_singles):
+            complete = False
             break
         outcome = yield from search.ask(singles)
         asked.append((Changes.of(outcome.states, space.original), outcome.valid, outcome.score))
@@ -60,7 +62,7 @@ def grow(search: Search) -> Asks:
     parts, valid = [entry[0] for entry in asked], np.concatenate([entry[1] for entry in asked])
     scores = [entry[2] for entry in asked if entry[2] is not None]
     known = Changes.concatenate(parts)
-    search.singles = Singles(known, valid, np.concatenate(scores) if len(scores) == len(asked) else None)
+    search.singles = Singles(known, valid, np.concatenate(scores) if len(scores) == len(asked) else None, complete)
     if len(scores) < len(asked):
         if search.settings.n_counterfactuals > 1:
             yield from _random_sets(search, known.take(np.flatnonzero(~valid)))
@@ -148,11 +150,15 @@ class Changes(NamedTuple):
 
 
 class Singles(NamedTuple):
-    """What n single changes do: whether each is valid ``(n,)``, and its score ``(n,)`` if the model has one."""
+    """What n single changes do: whether each is valid ``(n,)``, and its score ``(n,)`` if the model has one.
+
+    `complete` tells whether every feature was asked about, at both ends of its reach.
+    """
 
     changes: Changes
     valid: NDArray[np.bool_]
     score: NDArray[np.float64] | None
+    complete: bool
 
 
 def _ends(search: Search) -> NDArray[np.float64]:

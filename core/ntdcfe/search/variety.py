@@ -132,7 +132,9 @@ class Ways:
 
     def note(self, outcome: Outcome) -> None:
         """Take answers in; what did not reach the target may be added to."""
-        self.asked |= {state.tobytes() for state in outcome.states}
+        answers = self.search.answers
+        # States beyond the budget were not asked about.
+        self.asked |= {state.tobytes() for state in outcome.states if state in answers or not answers.reliable}
         self._keep(outcome.states[outcome.valid])
         changed = (outcome.states != self.space.original).any(1).sum(1)
         rows = np.flatnonzero(~outcome.valid & (changed < self.tuning.most_together))

@@ -59,7 +59,8 @@ class RefineTuning:
 def refine(search: Search) -> Asks:
     """Races of descents, by turns from other starts and from mixtures of what was reached; last, off the boundary."""
     tuning, pool = search.settings.tuning.refine, search.pool
-    yield from _extremes(search)
+    if search.singles is None or not search.singles.complete:  # in a row of a table they were asked already
+        yield from _extremes(search)
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
     races = without_gain = 0

@@ -97,11 +97,16 @@ class Ways:
         Those of which it was not asked whether they hold with a change taken back come last.
         """
         states = self._least_costly()
-        sure = np.array([not self._new(self._undone(state[None])) for state in states], bool)
-        sure[(states != self.space.original).any(1).sum(1) == 1] = True
+        sure = self._sure(states)
         first = [states[sure][i] for i in different(self.search.problem, states[sure], n)]
         rest = different(self.search.problem, states, len(states))
         return [*first, *(states[i] for i in rest if not sure[i])][:n]
+
+    def _sure(self, states: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which states ``(m, 1, F)`` change one feature, or were asked about with each change taken back ``(m,)``."""
+        sure = np.array([not self._new(self._undone(state[None])) for state in states], bool)
+        sure[(states != self.space.original).any(1).sum(1) == 1] = True
+        return sure
 
     def _least_costly(self) -> NDArray[Any]:
         """Valid states ``(m, 1, F)``, the least costly first, few of each set of features."""
@@ -119,8 +124,10 @@ class Ways:
         wanted, known = self.search.settings.n_counterfactuals, self._least_costly()
         chosen = known[different(self.search.problem, known, wanted)]
         taken = {(state != self.space.original).tobytes() for state in known[~needless(self.search.problem, known)]}
+        sure = {(state != self.space.original).tobytes() for state in chosen[self._sure(chosen)]}
         new = self._new(self._undone(chosen))
-        together = list(self._new(self._together(n, taken)).items()) if len(taken) < wanted else []
+        # As long as some of the chosen may turn out to have a needless change, others are looked for.
+        together = list(self._new(self._together(n, taken)).items()) if len(sure) < wanted else []
         half = max(0, n - len(new)) // 2
         new |= dict(together[:half]) | self._new(self._drawn_in(chosen)) | dict(together[half:])
         return np.array(list(new.values())[:n]).reshape(-1, *self.space.original.shape)

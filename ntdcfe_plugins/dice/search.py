@@ -28,7 +28,8 @@ from ntdcfe_plugins.dice.model import Model
 from ntdcfe_plugins.dice.second import or_second
 from ntdcfe_plugins.dice.table import Table
 
-# How many counterfactuals the engine is asked for, for each wanted one (rule of thumb).
+# How many counterfactuals the engine is asked for, for each wanted one: changes are taken back, and then some may be
+# the same (rule of thumb).
 SPARE = 2
 # The share of its seconds that the engine's last check may take (rule of thumb).
 SHARE_FOR_CHECK = 0.25
@@ -152,17 +153,25 @@ class TableSearch:
         # One row for the look at the query, and one for each row that is handed out.
         rows = 1 + self.left.reserved
         share = self.model.for_the_search(rows, ENGINES_SHARE)
-        spare = SPARE if total > 1 or share.prefer == "nearest" else 1  # an answer that withstands noise is final
-        share = replace(share, n_counterfactuals=spare * total)
+        wanted = self._asked_for(share.prefer)
+        share = replace(share, n_counterfactuals=wanted)
         if share.max_seconds is None:
             return share
         # The engine keeps time for a last check as long as its slowest call, but the check may take longer than that.
         affordable = int(SHARE_FOR_CHECK * share.max_seconds / spent)
         if not fixed:
-            n = min(max(affordable - 1, total), spare * total)
+            n = min(max(affordable - 1, total), wanted)
             confirmations = min(max(affordable // (n + 1), 1), share.confirmations)
             share = replace(share, n_counterfactuals=n, confirmations=confirmations)
         return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * (share.max_seconds or 0.0), LEAST_SECONDS))
+
+    def _asked_for(self, prefer: str) -> int:
+        """How many counterfactuals the engine is asked for."""
+        if self.total == 1:
+            return SPARE if prefer == "nearest" else 1  # an answer that withstands noise is final
+        # Of a row that is no series the engine itself looks for different ways without a needless change.
+        sparse = prefer == "nearest" and len(self.table.shape) == 1
+        return self.total if sparse else SPARE * self.total
 
     def _with_neighbours(
         self, problems: list[Problem], pools: list[NDArray[Any]], already: NDArray[np.bool_], seed: int

@@ -93,8 +93,9 @@ def _survived(
     if survival is None or not survival.disturbs:
         return known
     agreed = _agreed(search, states)
-    open_ = [[row for row, one in enumerate(some) if one is None or not one.draws][: search.left.for_noise(i) // DRAWS]
-             for i, some in enumerate(known)]  # fmt: skip
+    open_ = [[row for row, one in enumerate(some[: search.under_noise]) if one is None or not one.draws]
+             for some in known]  # fmt: skip
+    open_ = [rows[: search.left.for_noise(i) // DRAWS] for i, rows in enumerate(open_)]
     copies = [
         Noise(survival, problem.space, rng, reused=1).added(np.repeat(some[rows], DRAWS, axis=0))
         for problem, some, rows in zip(problems, states, open_, strict=True)

@@ -61,9 +61,24 @@ def rows_if_nothing_is_found(
 
     Nor with a checkpoint, whose file belongs to one search.
     """
-    if settings is not None or options.get("max_rows") is not None or options.get("checkpoint") is not None:
+    if options.get("checkpoint") is not None or not _are_usual(settings, limits, options):
         return 0
-    return TIMES_MORE * (limits.max_rows or 0) if limits.prefer == "nearest" else 0
+    return TIMES_MORE * (limits.max_rows or 0)
+
+
+def tried_under_noise(
+    settings: SearchSettings | None, limits: SearchSettings, options: Mapping[str, Any]
+) -> int | None:
+    """How many of a query's counterfactuals are tried under noise: of our own few rows the first, else all (None).
+
+    To try one takes as many rows as half of its search.
+    """
+    return 1 if _are_usual(settings, limits, options) else None
+
+
+def _are_usual(settings: SearchSettings | None, limits: SearchSettings, options: Mapping[str, Any]) -> bool:
+    """Whether the limits are the few rows that suit tables, and not the user's or those of tests under noise."""
+    return settings is None and options.get("max_rows") is None and limits.prefer == "nearest"
 
 
 def _usual(n_features: int, total: int, prefer: Any) -> SearchSettings:

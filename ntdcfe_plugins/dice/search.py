@@ -59,6 +59,8 @@ class TableSearch:
         How many counterfactuals are wanted of each query.
     rows_of_second : int
         Rows of a second search for each query of which the first one finds nothing; 0 for no such search.
+    under_noise : int, optional
+        How many of the rows that are handed out are tried under noise, as far as the limits allow; all if not given.
     """
 
     model: Model
@@ -68,6 +70,7 @@ class TableSearch:
     plausible: Callable[[pd.DataFrame], Any] | None
     total: int
     rows_of_second: int = 0
+    under_noise: int | None = None
 
     def __post_init__(self) -> None:
         self.left = Left(self.model, self.total)

@@ -1030,6 +1030,22 @@ def test_the_first_row_is_tried_under_noise_before_the_others(total):
     assert details["lower_bound"].notna().tolist() == tried
 
 
+def test_of_our_own_few_rows_one_counterfactual_is_tried_under_noise_of_the_users_all():
+    usual, more = (
+        NTDCFE(private(), model()).generate_counterfactuals(poor(1), 3, **options).cf_examples_list[0].details_df
+        for options in ({}, {"max_rows": 2000})
+    )
+    assert usual["survival"].notna().tolist() == [True, False, False]
+    assert more["survival"].notna().all()
+
+
+def test_five_counterfactuals_take_fewer_rows_than_there_are():
+    asked_model, asked = counted()
+    (example,) = NTDCFE(private(), asked_model).generate_counterfactuals(poor(1), 5).cf_examples_list
+    assert len(example.final_cfs_df) == 5
+    assert sum(asked) <= 400
+
+
 def test_the_preferred_kind_comes_first_and_withstands_noise():
     queries = poor(2)
     nearest, sturdy = (

@@ -100,6 +100,13 @@ class Budget:
         return int(min(self._affordable, in_memory))
 
     @property
+    def widest(self) -> int:
+        """Most rows of one question for which there is memory, and no limit of the user's."""
+        if self.settings.batch_rows is not None:
+            return self.settings.batch_rows
+        return max(self.tuning.fewest_rows, self.tuning.values_in_a_batch // self.n_cells)
+
+    @property
     def _planned(self) -> float:
         """Batches that the rows are spread over."""
         rows, batch = self.settings.max_rows, self.settings.batch_rows

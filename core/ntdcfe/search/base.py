@@ -109,6 +109,10 @@ class Allowance(Protocol):
         """Rows in the next batch."""
 
     @property
+    def widest(self) -> int:
+        """Most rows of one question."""
+
+    @property
     def used(self) -> float:
         """The share that is used up."""
 
@@ -178,6 +182,12 @@ class Search:
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the budget is used up."""
         return self.budget.left(share * self.ceiling, len(self.pool) > 0)
+
+    @property
+    def rows_left(self) -> float:
+        """Rows that the present phase may still ask about."""
+        most = self.settings.max_rows
+        return np.inf if most is None else self.ceiling * most - self.budget.rows
 
     def judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
         """What valid states ``(n, K, F)`` of that cost ``(n,)`` count: more where they are not plausible."""

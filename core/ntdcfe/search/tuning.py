@@ -10,6 +10,7 @@ from ntdcfe.search.edits.tuning import ProposalTuning, TestTuning, WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
 from ntdcfe.search.into_distribution import DistributionTuning
 from ntdcfe.search.novelty import NoveltyTuning
+from ntdcfe.search.refine.additive.tuning import AdditiveTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
 from ntdcfe.search.refine.moves.rebuild import RebuildTuning
@@ -42,6 +43,7 @@ class SearchTuning:
     shrink: ShrinkTuning = field(default_factory=ShrinkTuning)
     rebuild: RebuildTuning = field(default_factory=RebuildTuning)
     exchange: ExchangeTuning = field(default_factory=ExchangeTuning)
+    additive: AdditiveTuning = field(default_factory=AdditiveTuning)
     surrogate: SurrogateTuning = field(default_factory=SurrogateTuning)
 
     __repr__ = typed_back

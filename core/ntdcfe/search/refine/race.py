@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Answer, Asks, Outcome, Search
+from ntdcfe.search.refine.additive.measure import Measured
+from ntdcfe.search.refine.additive.rounds import additive_rounds, adds_up, has_room, is_slow
 from ntdcfe.search.refine.descent import Descent
 from ntdcfe.search.refine.moves import Memory, Rebuild
 from ntdcfe.search.refine.scaling import scaled
@@ -63,6 +65,7 @@ def refine(search: Search) -> Asks:
         yield from _extremes(search)
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
+    measured = Measured(search)
     races = without_gain = 0
     # Where several are wanted, each gets its race.
     while search.left() and (without_gain < tuning.races_without_gain or races < search.settings.n_counterfactuals):
@@ -70,12 +73,15 @@ def refine(search: Search) -> Asks:
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
             descents = yield from _to_the_boundary(search, np.array(head), memory)
-            beaten = yield from _race(search, descents[: tuning.racers], memory, races)
+            beaten = yield from _race(search, descents[: tuning.racers], memory, measured, races)
             # Descents that did not race, or lost, may race later.
             starts = [descent.base for descent in [*descents[tuning.racers :], *beaten]] + starts
         else:
             descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
-            yield from _race(search, descents[: tuning.racers], memory, races)
+            yield from _race(search, descents[: tuning.racers], memory, measured, races)
+        if descents and has_room(search, measured):
+            winner = min(descents[: tuning.racers], key=lambda descent: descent.cost)
+            yield from additive_rounds(search, measured, winner.base, winner.cost)
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1
@@ -158,7 +164,7 @@ def _descents(search: Search, memory: Memory, outcome: Outcome, rows: NDArray[np
     return [Descent(search, outcome.states[i], float(outcome.cost[i]), memory) for i in order]
 
 
-def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> Descents:
+def _race(search: Search, racing: list[Descent], memory: Memory, measured: Measured, races: int) -> Descents:
     """Descents share every call, and the slower half drops out every lap; returns those that did."""
     tuning, wanted = search.settings.tuning.refine, search.settings.n_counterfactuals
     # Several counterfactuals are wanted: each race gets its share of what is left.
@@ -166,6 +172,7 @@ def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> 
     record = search.pool.best_cost if races and wanted == 1 else np.inf
     beaten: list[Descent] = []
     lap, memory.promises = 0, None
+    costs: list[float] = []  # of the leader, after each call
     often, seldom = (tuning.regress_often, tuning.regress_seldom)
     if search.space.n_steps == 1:
         often = seldom = tuning.regress_rows
@@ -185,6 +192,10 @@ def _race(search: Search, racing: list[Descent], memory: Memory, races: int) -> 
             descent.learn(outcome.take(slice(end - descent.n_proposed, end)))
         lap += 1
         racing = sorted((d for d in racing if d.stale < tuning.patience), key=lambda descent: descent.cost)
+        if racing and has_room(search, measured):
+            costs.append(racing[0].cost)
+            if is_slow(search, costs) and (yield from adds_up(search, measured, racing[0].base)):
+                break
         if racing and lap % tuning.lap == 0:
             half = max(1, len(racing) // 2)
             beaten += racing[half:]

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ntdcfe.problem.transition import Intervention
+from ntdcfe.search.adam import Adam
 from ntdcfe.search.base import Search
 from ntdcfe.search.policy import Action, CompactPolicy, own_state
 
@@ -39,8 +40,8 @@ class Agent:
         rate = search.settings.learning_rate
         # The logits have to learn within a few rounds; the network corrects them with care.
         network = [self.policy.shift, *self.policy.body.parameters()]
-        groups: list[dict[str, Any]] = [{"params": [self.policy.base]}, {"params": network, "lr": rate / 10}]
-        self.optimizer = torch.optim.Adam(groups, lr=rate, weight_decay=search.settings.weight_decay)
+        rates = [(self.policy.base, rate), *((parameter, rate / 10) for parameter in network)]
+        self.optimizer = Adam(rates, search.settings.weight_decay)
 
     @property
     def features(self) -> NDArray[np.int64]:

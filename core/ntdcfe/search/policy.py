@@ -262,9 +262,16 @@ def _layers(
     return nn.Sequential(*(layer for pair in pairs for layer in pair))
 
 
+class _Undrawn(nn.Linear):
+    """A layer whose weights are yet to be drawn; ``nn.utils.skip_init`` loads for longer than a search takes."""
+
+    def reset_parameters(self) -> None:
+        """Not from the global generator."""
+
+
 def _linear(n_in: int, n_out: int, generator: torch.Generator, look_at_clock: Clock = no_clock) -> nn.Linear:
     """torch's own default initialisation, drawn from our generator instead of the global one."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=torch.float32)  # type: ignore[no-untyped-call]
+    layer = _Undrawn(n_in, n_out, dtype=torch.float32)
     bound = n_in**-0.5
     at_once = max(1, WEIGHTS_AT_ONCE // n_in)
     with torch.no_grad():

@@ -56,26 +56,35 @@ class Prices:
             lists = lists.replaced(last=np.full(lists.last.shape, self.editor.steps[-1]))
         lists = self.editor.rounded(lists if self.search.space.n_steps > 1 else lists.last_of_each_feature())
         states, touched = self.editor.states_and_touched(lists)
-        cost = self._cost(states, self.editor.effort(lists), touched)
+        changed = self.editor.changed(states, touched)
+        cost = self._cost(states, changed, self.editor.effort(lists), touched)
         cost[self.editor.capped(lists)] = np.inf
-        return Priced(lists, states, cost, self.editor.changed(states, touched))
+        return Priced(lists, states, cost, changed)
 
     def again(self, lists: list[Tested]) -> NDArray[np.float64]:
         """What lists that reached the target cost now ``(n,)``."""
         states = np.array([t.state for t in lists])
-        return self.judged(states, self._cost(states, np.concatenate([self.editor.effort(t.edits) for t in lists])))
+        effort = np.concatenate([self.editor.effort(t.edits) for t in lists])
+        return self.judged(states, self._cost(states, self.editor.changed(states, None), effort))
 
     def judged(self, states: NDArray[Any], cost: NDArray[np.float64]) -> NDArray[np.float64]:
         """What valid states ``(n, K, F)`` of that cost count ``(n,)``: more where implausible, or refused."""
         return self.search.judged(states, cost) * self.search.disagreement(states)
 
     def _cost(
-        self, states: NDArray[Any], count: NDArray[np.float64], touched: Touched | None = None
+        self,
+        states: NDArray[Any],
+        changed: NDArray[np.bool_],
+        count: NDArray[np.float64],
+        touched: Touched | None = None,
     ) -> NDArray[np.float64]:
-        """What states ``(n, K, F)`` of so many edits ``(n,)`` cost ``(n,)``; `touched` as the objective has it."""
+        """What states ``(n, K, F)`` of so many edits ``(n,)`` cost ``(n,)``; `touched` as the objective has it.
+
+        `changed` ``(n, F)`` tells which features differ from the original.
+        """
         objective, settled = self.search.objective, self._settled
         if settled is None:
             return objective.cost_of_edits(states, count, touched, LENIENT)
         cost = objective.cost_of_edits(states, count, touched, STRICT)
-        cost[(states[:, :, ~settled] != self.search.space.original[:, ~settled]).any((1, 2))] = np.inf
+        cost[(changed & ~settled).any(1)] = np.inf
         return cost

@@ -229,12 +229,12 @@ class _Tab:
     def counting(self, predictor: Predictor, n: int) -> Iterator[int]:
         """Count what is asked inside about the next n rows; gives how often they may be asked again."""
         first, self._begun = self._begun, self._begun + n
-        own = np.clip(np.minimum(self._ends, self._begun) - np.maximum(self._starts, first), 0, None)
+        own = np.maximum(0, np.minimum(self._ends, self._begun) - np.maximum(self._starts, first))
         # What is still to be asked has to be paid for, too.
-        spare = self._left - self.seen - np.clip(self._ends - np.maximum(self._starts, first), 0, None)
-        calls = predictor.n_calls
+        spare = self._left - self.seen - np.maximum(0, self._ends - np.maximum(self._starts, first))
+        calls, asked = predictor.n_calls, own > 0
         try:
-            yield max(0, int((spare[own > 0] // own[own > 0]).min(initial=NO_LIMIT)))
+            yield max(0, int((spare[asked] // own[asked]).min(initial=NO_LIMIT)))
         finally:
             self.seen += own * (predictor.n_calls - calls)
 
@@ -251,6 +251,8 @@ def _timed(job: Job) -> Iterator[None]:
 
 def _dealt(parts: Sequence[Prediction], asked: Sequence[NDArray[Any]]) -> list[Prediction]:
     """To each job its share of what the calls answered."""
+    if len(parts) == len(asked) == 1:
+        return list(parts)
     prediction = Prediction.concatenate(parts) if parts else Prediction(np.empty(0))
     ends = np.cumsum([len(states) for states in asked])
     return [prediction[end - len(states) : end] for end, states in zip(ends, asked, strict=True)]

@@ -253,10 +253,11 @@ def one_for_each_feature(lists: EditLists) -> tuple[NDArray[np.int64], EditLists
 
 def _occurrence(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many of the same have come before each of the keys ``(n,)``."""
-    order = np.argsort(keys, kind="stable")
-    in_order, before = keys[order], np.empty(len(keys), np.int64)
-    ends = np.append((in_order[1:] != in_order[:-1]).nonzero()[0] + 1, len(keys))
-    before[order] = _places_in(np.diff(ends, prepend=0))
+    order, place, before = np.argsort(keys, kind="stable"), np.arange(len(keys)), np.empty(len(keys), np.int64)
+    in_order, first = keys.take(order), np.zeros(len(keys), np.int64)
+    # Where each run of equal keys begins: the last place so far at which the key is another than before.
+    np.copyto(first[1:], place[1:], where=in_order[1:] != in_order[:-1])
+    before[order] = place - np.maximum.accumulate(first)
     return before
 
 

@@ -85,6 +85,7 @@ class Noise:
         self.survival = survival
         # How far the search may reach is no limit of what may happen to a value.
         self.space = space.without_reach
+        self._unlimited = self.space.unlimited
         self.rng = rng
         scale = np.where(space.movable & ~space.discrete, survival.noise * space.units, 0.0)
         # In single precision, which takes half the time, unless it would be 0 or infinite there.
@@ -113,7 +114,7 @@ class Noise:
         noisy = noisy.astype(self.space.dtype, copy=False)
         if self._dtype is np.float64:
             noisy = np.where(np.isfinite(noisy), noisy, states)  # next to the largest number there is
-        return noisy if self.space.unlimited else self.space.project(noisy, states)
+        return noisy if self._unlimited else self.space.project(noisy, states)
 
     def _draws(self, n: int, factor: NDArray[Any]) -> NDArray[Any]:
         """n draws ``(n, K, F)``, times `factor`."""

@@ -73,16 +73,17 @@ class Drawer(Editor):
         grown, moved, share = rng.uniform(0.3, 1.0, n), rng.random(n), rng.uniform(0.02, 1.0, n)
         if not self._may_broaden or not rows.any():
             return edit
-        at = rows.nonzero()[0]
-        one = edit.take(at)
-        start, size = self.runs[0][one.feature], self.runs[1][one.feature]
-        width = np.clip(np.ceil(size ** grown[at]).astype(int), 1, size)
-        first = start + (moved[at] * (size - width + 1)).astype(int)
+        size = self.runs[1].take(edit.feature)
+        width = np.minimum(np.ceil(size**grown).astype(int), size)
+        at = (rows & (size >= FEWEST_BROAD) & (width > 1)).nonzero()[0]
+        if not len(at):
+            return edit
+        one, size, width = edit.take(at), size[at], width[at]
+        first = self.runs[0].take(one.feature) + (moved[at] * (size - width + 1)).astype(int)
         change = np.where(np.abs(one.number) > 0, self.changed_by(one), 0.0) * share[at]
-        shift = self.of_kind(one, np.full(len(at), PLACE["shift"]), change).replaced(feature=first, width=width)
-        broad = ((size >= FEWEST_BROAD) & (width > 1)).nonzero()[0]
-        at, shift, edit = at[broad], shift.take(broad), edit.copy()
-        edit.codes[:, at], edit.number[at] = shift.codes, shift.number
+        edit = edit.copy()
+        edit.codes[:, at] = EditLists.of(PLACE["shift"], first, width, one.first, one.last, change).codes
+        edit.number[at] = change
         return edit
 
     def draw_kinds(self, feature: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -99,7 +100,7 @@ class Drawer(Editor):
     def draw_windows(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First and last steps ``(n,)``: half of any length, the others up to one or both ends of the series."""
         steps, k = self.steps, len(self.steps)
-        length = np.clip(np.round(k ** rng.uniform(0.15, 1, n)).astype(int), 1, k)
+        length = np.rint(k ** rng.uniform(0.15, 1, n)).astype(int)
         first = (rng.random(n) * (k - length + 1)).astype(int)
         last = first + length - 1
         share, cut = rng.random(n), (rng.random(n) * k).astype(int)

@@ -81,7 +81,8 @@ def refine(search: Search) -> Asks:
             yield from _race(search, descents[: tuning.racers], memory, measured, races)
         if descents and has_room(search, measured):
             winner = min(descents[: tuning.racers], key=lambda descent: descent.cost)
-            yield from additive_rounds(search, measured, winner.base, winner.cost)
+            if (yield from adds_up(search, measured, winner.base)):
+                yield from additive_rounds(search, measured, winner.base, winner.cost)
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1

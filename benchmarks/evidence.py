@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import report
 
 RECORDED = "tests/recorded.csv"
+NO_ANSWERS = "no answers of ours"
 # tscf-eval and cfnow need numpy 2, so they have an environment of their own; `make compare` sets it up.
 OTHER_PYTHON = ".venv-peers/bin/python"
 ENGINE = "core"
@@ -50,8 +51,8 @@ class Evidence:
     made_of
         Other result files that these are made of.
     answers
-        Whose recorded cases tell whether the answers in them would be others today: those of the "nearest" search for
-        one answer, of "algorithm_1", or of "all".
+        Which recorded cases tell whether the answers in them would be others today: those of "nearest" alone, of
+        "edits" (a series, all kinds of answers, as by default), of "rows" of a table, of "algorithm_1", or "all".
     """
 
     files: tuple[str, ...]
@@ -98,7 +99,7 @@ OTHERS = (
 )  # fmt: skip
 ALGORITHM_1 = "RacketSports/rule_2 BasicMotions/rule_2 ERing/knn Libras/knn RacketSports/knn ERing/rule_1 ERing/rule_2"
 EVIDENCE: dict[str, Evidence] = {
-    "demo": _script("demo", 0.2, "examples/quickstart.py", ADAPTERS, files=("demo.md",)),
+    "demo": _script("demo", 0.2, "examples/quickstart.py", ADAPTERS, files=("demo.md",), answers="edits"),
     "paper-true": _paper("true", 17),
     "paper-published": _paper("published", 15),
     "paper-published-probabilities": _paper(
@@ -130,6 +131,7 @@ EVIDENCE: dict[str, Evidence] = {
         ("explanations.md", "explanations.csv", "explanations-samples.csv"),
         (f"python {EXPLANATIONS} --of ours --again",), (ENGINE, COMPARE, PROTOCOL, EXPLANATIONS), 3,
         made_of=("explanations-peers-samples.csv", "explanations-algorithm-1-samples.csv"),
+        answers="edits",
     ),
     "limits": Evidence(
         ("limits.md", "limits.csv"),
@@ -144,8 +146,9 @@ EVIDENCE: dict[str, Evidence] = {
     "in-distribution": _script(
         "in_distribution", 15, PROTOCOL, arguments="--again",
         files=("in-distribution.md", "in-distribution.csv", "in-distribution-samples.csv"),
+        answers="edits",
     ),
-    "many-classes": _script("many_classes", 5, files=("many-classes.md",)),
+    "many-classes": _script("many_classes", 5, files=("many-classes.md",), answers="edits"),
     "typed-back": _script("typed_back", 3, ADAPTERS, PROTOCOL, "tests", files=("typed-back.md",)),
     "plausibility": Evidence(
         ("plausibility.md",), ("python benchmarks/plausibility.py",), (PROTOCOL, "benchmarks/plausibility.py"), 0.2,
@@ -180,28 +183,33 @@ EVIDENCE: dict[str, Evidence] = {
             f"{OTHER_PYTHON} {PEERS}/harness.py --folder {OTHERS_ANSWERS}",
         ),
         (ENGINE, "ntdcfe_plugins/tscf_eval.py", PROTOCOL, PEERS), 5,
+        answers="edits",
     ),
     "seeds": _script(
         "seeds", 10, ADAPTERS, f"{PEERS}/fastar.py", files=("seeds.md", "seeds-public.csv"),
         arguments="--german benchmarks/peers/cases/fastar/german_redone.csv",
+        answers="rows",
     ),
-    "speed": _script("speed", 5, PROTOCOL, arguments="--max-seconds 30", files=("speed.md",)),
+    "speed": _script("speed", 5, PROTOCOL, arguments="--max-seconds 30", files=("speed.md",), answers="edits"),
     "beside-commit": _script("beside_commit", 3, PROTOCOL, files=("beside-commit.md",), answers="nearest"),
-    "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",)),
+    "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",), answers="edits"),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1",
                         files=("ablation.md", "ablation.csv"), answers="nearest"),
-    "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",)),
-    "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",)),
-    "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",)),
-    "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",)),
+    "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",), answers="edits"),
+    "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",), answers="edits"),
+    "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",), answers="rows"),
+    "dice": _script("dice_side_by_side", 3, ADAPTERS, files=("dice.md",), answers="rows"),
     "dice-diversity": _script("dice_diversity", 4, "benchmarks/dice_side_by_side.py", ADAPTERS, "tests/tabular.py",
-                              files=("dice-diversity.md",)),
-    "sktime": _script("sktime_matrix", 20, ADAPTERS, files=("sktime.md",)),
+                              files=("dice-diversity.md",), answers="rows"),
+    "sktime": _script("sktime_matrix", 20, ADAPTERS, files=("sktime.md",), answers="edits"),
     "first-steps": _script(
-        "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",)
+        "first_steps", 6, ADAPTERS, "examples/quickstart.py", "README.md", "docs/start", files=("first-steps.md",),
+        answers="edits",
     ),
-    "page": _script("page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",)),
-    "load-backends": _script("load/backends", 3, files=("load-backends.md",)),
+    "page": _script(
+        "page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",), answers="edits"
+    ),
+    "load-backends": _script("load/backends", 3, files=("load-backends.md",), answers="edits"),
     "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
     "load-deadlines": _script("load/deadlines", 15, files=("load-deadlines.md",)),
     "load-faults": _script("load/faults", 8, files=("load-faults.md",)),
@@ -210,8 +218,8 @@ EVIDENCE: dict[str, Evidence] = {
         "load/fuzz", 8, ADAPTERS, "tests", arguments="--adapters", files=("load-fuzz-adapters.md",)
     ),
     "load-growth": _script("load/growth", 12, files=("load-growth.md", "load-growth.png")),
-    "load-kill": _script("load/kill", 8, files=("load-kill.md",)),
-    "load-soak": _script("load/soak", 5, files=("load-soak.md",)),
+    "load-kill": _script("load/kill", 8, files=("load-kill.md",), answers="edits"),
+    "load-soak": _script("load/soak", 5, files=("load-soak.md",), answers="edits"),
 }  # fmt: skip
 
 
@@ -254,7 +262,8 @@ def recorded(file: str) -> str:
     """Say whether the recorded answers of small cases are still what they were when a result file was made."""
     evidence = evidence_of(file)
     if not any(source == ENGINE for source in evidence.sources):  # the others' answers, or made of other files
-        return max((recorded(other) for other in evidence.made_of), default="no answers of ours")
+        of_others = {recorded(other) for other in evidence.made_of} - {NO_ANSWERS}
+        return max(of_others - {"same"}, default="same") if of_others else NO_ANSWERS
     now = _answers(report.git("show", f"HEAD:{RECORDED}"), evidence.answers)
     changed: set[str] = set()
     for commit in commits_in(report.read_header(report.RESULTS / file)):
@@ -267,11 +276,18 @@ def _answers(text: str, whose: str) -> dict[str, list[str]]:
     """Status, proximity, sparsity and hash of the recorded cases of one search, by their names."""
     answers = {}
     for case, *columns in (line.split(",") for line in text.splitlines()[2:]):
-        search = "algorithm_1" if case.startswith("paper_") else "edits" if "simplest" in case else "nearest"
-        search = "edits" if "sturdiest" in case or "several" in case else search
-        if whose in ("all", search):
+        if whose in ("all", _search_of(case)):
             answers[case] = [*columns[:3], columns[-1]]
     return answers
+
+
+def _search_of(case: str) -> str:
+    """The search that a recorded case is of."""
+    if case.startswith("paper_"):
+        return "algorithm_1"
+    if case.startswith("row_") or case.endswith("_a_row"):
+        return "rows"
+    return "edits" if "simplest" in case or "sturdiest" in case else "nearest"
 
 
 def listing() -> list[str]:

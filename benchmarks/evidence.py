@@ -210,9 +210,9 @@ EVIDENCE: dict[str, Evidence] = {
         "page", 1, ADAPTERS, "examples/app_basic_motions.py", "tests/browser.py", files=("page.md",), answers="edits"
     ),
     "load-backends": _script("load/backends", 3, files=("load-backends.md",), answers="edits"),
-    "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",)),
+    "load-budgets": _script("load/budgets", 3, files=("load-budgets.md",), answers="edits"),
     "load-deadlines": _script("load/deadlines", 15, files=("load-deadlines.md",)),
-    "load-faults": _script("load/faults", 8, files=("load-faults.md",)),
+    "load-faults": _script("load/faults", 8, files=("load-faults.md",), answers="edits"),
     "load-fuzz": _script("load/fuzz", 5, "tests", files=("load-fuzz.md",)),
     "load-fuzz-adapters": _script(
         "load/fuzz", 8, ADAPTERS, "tests", arguments="--adapters", files=("load-fuzz-adapters.md",)

@@ -194,17 +194,15 @@ class Walk:
         counts = [tests.missing(t) for t in tested] + [self.tuning.draws_of_best] * len(best)
         made = self._proposals(max(8, n - sum(counts)))
         ends = np.cumsum([0, *counts])
-        states = np.empty((ends[-1] + len(made.priced.states), *made.priced.states.shape[1:]), made.priced.states.dtype)
-        for t, start, end in zip(drawn, ends, ends[1:], strict=False):
-            states[start:end] = t.state
-        states[ends[-1] :] = made.priced.states
+        copies = np.repeat(np.array([t.state for t in drawn]).reshape(-1, *self.search.space.original.shape), counts, 0)
+        states = np.concatenate([copies, made.priced.states])
         # Every third draw has the noise as it is set: what withstands stronger noise need not withstand that.
         factor = np.full(len(states), self.factor)
         factor[: ends[-1] : 3] = 1.0
         asked = self.noise.added(states, factor)
         # In its first test a list is asked about as it is, too.
         fresh = [i for i, t in enumerate(tested) if t.draws <= 1]
-        asked[ends[fresh]] = states[ends[fresh]]
+        asked[ends[fresh]] = copies[ends[fresh]]
         reached = yield from self._ask(asked)
         for t, start, end in zip(drawn, ends, ends[1:], strict=False):
             t.count(reached[start:end])

@@ -16,8 +16,8 @@ from threadpoolctl import ThreadpoolController
 from ntdcfe import NTDCFE, PAPER, SearchSettings
 from ntdcfe.testing import ends_high, series
 
-# What is imported with the first policy, and with Algorithm 1's optimizer, sets filters of warnings and variables of the
-# environment, once.
+# What is imported with the first policy, and with the optimizer of Algorithm 1, sets filters of warnings and variables
+# of the environment, once.
 for first in (SearchSettings(), PAPER.given(hidden=(8,))):
     NTDCFE(ends_high, settings=first).explain(series(8, 2), 1, max_rows=60)
 _LIBRARIES = ThreadpoolController()

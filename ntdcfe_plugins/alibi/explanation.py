@@ -150,7 +150,7 @@ def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Predictio
     if not some:
         return []
     original, *states = cf.features.encode(np.stack([np.atleast_2d(x) for x in (cf.original, *some)]))
-    distances = Objective(original, cf.features).proximity(np.array(states)).tolist()
+    distances = plain(Objective(original, cf.features).proximity(np.array(states)))
     if prediction is None:
         first = cf.prediction if cf.found else cf.near_miss_prediction
         outcomes, probabilities = [first, *[None] * (len(some) - 1)], None
@@ -158,7 +158,7 @@ def _entries(cf: Counterfactual, some: list[NDArray[Any]], prediction: Predictio
         outcomes, probabilities = plain(prediction.outcomes), prediction.probabilities
     return [
         {
-            "X": x[None],
+            "X": _finite(x[None]),
             "class": outcomes[i],
             "proba": None if probabilities is None else probabilities[i : i + 1],
             "distance": distances[i],
@@ -222,6 +222,11 @@ def _kind(cf: Counterfactual, prefer: str) -> str | None:
 def _places(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """From the name of each kind of answer to the place of its row."""
     return {name: i for i, entry in enumerate(entries) for name in entry["option"]}
+
+
+def _finite(values: NDArray[Any]) -> NDArray[Any]:
+    """The values, masked where a near miss went too far to be a number: null in JSON, which has no infinity."""
+    return values if np.isfinite(values).all() else np.ma.masked_invalid(values)  # type: ignore[no-untyped-call]
 
 
 def _stacked(best: Sequence[dict[str, Any] | None], key: str, blank: NDArray[Any]) -> NDArray[Any]:

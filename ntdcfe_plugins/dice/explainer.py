@@ -60,9 +60,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
         Takes rows as a DataFrame, returns which of them may be counterfactuals ``(n,)``.
     settings : SearchSettings, optional
         If not given, 35 rows a feature or 40 a wanted counterfactual, at least 450, for a query, twice as many more
-        where nothing is found with these, and a price on changed features; with these rows only the first
-        counterfactual is tried under noise. The limits of rows and seconds hold for all
-        questions to the model; a search takes at least 7 calls.
+        where nothing is found with these, and a price on changed features; only the first counterfactual is then
+        tried under noise. The limits of rows and seconds hold for all questions; a search takes at least 7 calls.
     series : SeriesColumns, optional
         The layout of a series, if the columns are those of one. `features`, `constraints` and
         ``features_to_vary`` may then name its channels.
@@ -219,10 +218,8 @@ class NTDCFE(ExplainerBase):  # type: ignore[misc]
             found, details = [frame[:0]] * len(frame), cast(Sequence["Details | None"], [None] * len(frame))
             if total_CFs > 0:
                 aims, more = [goal.target for goal in goals], rows_if_nothing_is_found(self.settings, limits, kwargs)
-                search = TableSearch(
-                    model, table, aims, self.constraints, self.plausible, int(total_CFs), more,
-                    tried_under_noise(self.settings, limits, kwargs),
-                )  # fmt: skip
+                noisy = tried_under_noise(self.settings, limits, kwargs)
+                search = TableSearch(model, table, aims, self.constraints, self.plausible, int(total_CFs), more, noisy)
                 options, outcome = {"progress": verbose, **kwargs}, self.data_interface.outcome_name
                 answers, found, details = search.run(frame, present, options, outcome)
             by = FoundBy(kwargs.get("random_seed") or 0, limits, self.constraints, self.plausible)

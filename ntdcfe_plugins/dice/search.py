@@ -60,7 +60,7 @@ class TableSearch:
     rows_of_second : int
         Rows of a second search for each query of which the first one finds nothing; 0 for no such search.
     under_noise : int, optional
-        How many of the rows that are handed out are tried under noise, as far as the limits allow; all if not given.
+        How many of the rows that are handed out are tried under noise, within the limits; all if not given.
     """
 
     model: Model
@@ -106,14 +106,12 @@ class TableSearch:
 
         moved = (starts != queries).reshape(len(queries), -1).any(1)
         already = np.array([cf.status == "already_target" for cf in answers])
-        if (as_desired := np.flatnonzero(already & ~moved)).size:
-            warnings.warn(
-                f"queries {as_desired.tolist()} already are as desired: rows near them that are, too.", stacklevel=4
-            )
+        if (done := np.flatnonzero(already & ~moved)).size:
+            text = f"queries {done.tolist()} already are as desired: rows near them that are, too."
+            warnings.warn(text, stacklevel=4)
         problems = [engine.problem(np.atleast_2d(start), table.features) for start in starts]
-        pools = [
-            np.reshape(cf.candidates, (-1, *p.space.original.shape)) for cf, p in zip(answers, problems, strict=True)
-        ]
+        shapes = [(-1, *problem.space.original.shape) for problem in problems]
+        pools = [np.reshape(cf.candidates, shape) for cf, shape in zip(answers, shapes, strict=True)]
         pools = self._with_neighbours(problems, pools, already, engine.seed)
         sparser = self._sparser(problems, pools, ~already)
         # An answer that was tested under noise comes first, as it is.
@@ -156,7 +154,7 @@ class TableSearch:
         # One row for the look at the query, and one for each row that is handed out.
         rows = 1 + self.left.reserved
         share = self.model.for_the_search(rows, ENGINES_SHARE)
-        wanted = self._asked_for(share.prefer)
+        wanted = _asked_for(self.total, share.prefer, self.table)
         share = replace(share, n_counterfactuals=wanted)
         if share.max_seconds is None:
             return share
@@ -167,14 +165,6 @@ class TableSearch:
             confirmations = min(max(affordable // (n + 1), 1), share.confirmations)
             share = replace(share, n_counterfactuals=n, confirmations=confirmations)
         return replace(share, max_seconds=max((1 - SHARE_FOR_CHECK) * (share.max_seconds or 0.0), LEAST_SECONDS))
-
-    def _asked_for(self, prefer: str) -> int:
-        """How many counterfactuals the engine is asked for."""
-        if self.total == 1:
-            return SPARE if prefer == "nearest" else 1  # an answer that withstands noise is final
-        # Of a row that is no series the engine itself looks for different ways without a needless change.
-        sparse = prefer == "nearest" and len(self.table.shape) == 1
-        return self.total if sparse else SPARE * self.total
 
     def _with_neighbours(
         self, problems: list[Problem], pools: list[NDArray[Any]], already: NDArray[np.bool_], seed: int
@@ -248,6 +238,14 @@ class TableSearch:
         if not any(sizes):
             return [Prediction(np.empty(0))] * len(pools)
         return parted(self.model.ask_rows(self.table.decode(np.concatenate(pools)), sizes), sizes)
+
+
+def _asked_for(total: int, prefer: str, table: Table) -> int:
+    """How many counterfactuals the engine is asked for, where `total` are wanted."""
+    if total == 1:
+        return SPARE if prefer == "nearest" else 1  # an answer that withstands noise is final
+    # Of a row that is no series the engine itself looks for different ways without a needless change.
+    return total if prefer == "nearest" and len(table.shape) == 1 else SPARE * total
 
 
 def _plausible(problem: Problem, states: NDArray[Any]) -> NDArray[np.bool_]:

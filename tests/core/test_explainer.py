@@ -555,3 +555,10 @@ def test_results_can_be_compared():
     assert Counterfactual.from_dict(one.to_dict()) == one
     assert one.options == same.options
     assert one.changes == same.changes
+
+
+def test_an_interval_that_is_wanted_of_a_model_of_labels_ends_with_words():
+    predict = lambda X: np.where(X[:, 0] > 1e9, "2", "0")  # noqa: E731
+    cf = NTDCFE(predict, output="labels", seed=0).explain(np.zeros(4), Target.interval(0.2, None), max_rows=200)
+    assert not cf.found
+    assert "0" in cf.reason

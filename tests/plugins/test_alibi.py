@@ -693,6 +693,18 @@ def test_any_constraint_names_features_by_name_or_column(key):
     assert (recorder.seen[:, 1:4] != [1, 0, 0]).any()
 
 
+def test_a_near_miss_beyond_all_numbers_is_null_in_json():
+    X = np.array([[1.0e308, -6.0e307], [-1.6e308, -1.0e307], [1.0e307, 2.0e307]])
+
+    def predict(X):
+        p = (np.tanh(X).mean(-1) + 1) / 2
+        return np.column_stack([1 - p, p])
+
+    explanation = NTDCFE(predict, max_rows=300, seed=0).explain(X)
+    json.dumps(json.loads(explanation.to_json()), allow_nan=False)
+    assert explanation.data["near_miss"][1]["distance"] is None
+
+
 def test_a_result_with_categories_comes_back_from_plain_json(monkeypatch):
     kept = []
     search = ntdcfe.NTDCFE.explain_batch

@@ -31,7 +31,7 @@ class Said:
         """Take in outcomes ``(n,)``, those of rows without a score left out."""
         if not len(outcomes):
             return
-        if self.values:
+        if self.values and outcomes.dtype.kind in "fiub":  # an interval may be wanted of a model that says labels
             self._lowest, self._highest = min(self._lowest, outcomes.min()), max(self._highest, outcomes.max())
         elif len(self._labels) <= MOST_LABELS:
             self._labels |= dict.fromkeys(map(str, np.unique(outcomes).tolist()))

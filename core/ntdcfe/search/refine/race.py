@@ -83,6 +83,8 @@ def refine(search: Search) -> Asks:
             winner = min(descents[: tuning.racers], key=lambda descent: descent.cost)
             if (yield from adds_up(search, measured, winner.base)):
                 yield from additive_rounds(search, measured, winner.base, winner.cost)
+                if not measured.worthwhile:  # the race that was left for it goes on
+                    yield from _race(search, [winner], memory, measured, races)
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1

@@ -25,7 +25,7 @@ def has_room(search: Search, measured: Measured) -> bool:
         and settings.n_counterfactuals == 1  # several have to share the rows
         and space.n_steps > 1
         and settings.shape == "segments"
-        and space.original.size <= settings.tuning.surrogate.most_cells
+        and space.original.size <= tuning.largest
         and search.rows_left >= (tuning.room_for_next if measured.rounds else tuning.room)
     )
 
@@ -62,7 +62,8 @@ def additive_rounds(search: Search, measured: Measured, state: NDArray[Any], cos
         else:
             measured.rounds += 1
     measured.worthwhile = measured.rounds > 0
-    yield from tightened(search, base, finely=True)
+    if measured.worthwhile:
+        yield from tightened(search, base, finely=True)
 
 
 def _round(search: Search, measured: Measured, base: Base) -> Asks:

@@ -15,6 +15,8 @@ class AdditiveTuning:
     ----------
     room, room_for_next : int
         Rows that have to be left for the first round, and for a further one.
+    largest : int
+        Cells of the largest series that there are rounds for: of larger ones, wide questions take much memory.
     slow_calls, slow_gain : int, float
         A race is left for a round where so many calls made its best state cheaper by less than that share.
     most_cells : int
@@ -60,6 +62,7 @@ class AdditiveTuning:
 
     room: int = 3_000
     room_for_next: int = 1_200
+    largest: int = 4_000
     slow_calls: int = 4
     slow_gain: float = 0.1
     most_cells: int = 32

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -101,3 +102,11 @@ def lower_examples(test: object) -> None:
         inner._hypothesis_internal_use_settings = settings(
             own, max_examples=min(own.max_examples, QUICK), deadline=None, derandomize=True, database=None
         )
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Figures that a test leaves open are closed: from the twenty-first on each is a warning, wherever it is drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -18,9 +18,13 @@ from ntdcfe.problem.feature import Feature, OneHot
 from ntdcfe.problem.features import Features
 from ntdcfe.problem.kind import Kind
 from ntdcfe.problem.said import RANGE, THE_SAME
+from ntdcfe.problem.units import hardly_vary
 
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
+
+# Features that a sentence about several of them names.
+MOST_NAMED = 3
 
 
 class Change(NamedTuple):
@@ -82,12 +86,27 @@ def reservations(cf: Counterfactual) -> list[str]:
         told.append(f"the model gave no answer for {cf.unscored} of {cf.rows} rows")
     if cf.found and cf.widened > 1:
         told.append(f"nothing nearer was found: values were let go {cf.widened:.3g} times as far as usual")
+    if cf.found and cf.status != "already_target":
+        told += guessed_units(cf)
     if cf.found and cf.status != "already_target" and len(cf.candidates) < cf.wanted:
         told.append(
             f"{len(cf.candidates)} of {cf.wanted} counterfactuals found that differ in what they change: for more, "
             "raise max_rows or max_seconds, let more features change, or loosen constraints"
         )
     return told
+
+
+def guessed_units(cf: Counterfactual) -> list[str]:
+    """Of which features nothing tells what counts as a small change, in one sentence; none if there are none."""
+    guessed = hardly_vary(cf.features.encode(np.atleast_2d(cf.original)), cf.features)
+    names = [f"{cf.features.names[i]!r}" for i in np.flatnonzero(guessed) if cf.features[i].role == "actionable"]
+    if not names:
+        return []
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return [
+        f"what counts as a small change of {', '.join(names[:MOST_NAMED])}{more} is a guess, since this series hardly "
+        "varies there: Continuous(scale=...) or bounds say it"
+    ]
 
 
 def reason(cf: Counterfactual) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ntdcfe.search.adam import Adam
 from ntdcfe.search.base import Asks, Search
 from ntdcfe.search.policy import Action, PaperPolicy, own_state
 
@@ -43,7 +44,7 @@ def algorithm_1(search: Search) -> Asks:
     settings, space, pool = search.settings, search.space, search.pool
     with own_state():
         policy = PaperPolicy(space, settings.hidden, search.generator, search.budget.look_at_clock)
-        optimizer = torch.optim.Adam(policy.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
+        optimizer = Adam(((p, settings.learning_rate) for p in policy.parameters()), settings.weight_decay)
 
     for _ in range(settings.max_episodes):  # while E < M_E
         episode: list[Transition] = []
@@ -84,7 +85,7 @@ def returns(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64
 @own_state()
 def update(
     policy: PaperPolicy,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam | torch.optim.Optimizer,
     episode: list[Transition],
     discount: float,
     look_at_clock: Callable[[float], None] = lambda _: None,

@@ -108,6 +108,9 @@ class Counterfactual(Comparable):
         How many counterfactuals were asked for; `candidates` may have fewer, or more where one was asked for.
     said : str
         Where nothing was found: what the model said meanwhile, in words; its labels, or its range of values.
+    converged : bool
+        Whether the search for the nearest answer ended because more rows would have gained little, see
+        ``SearchSettings.patience``, or because every possible series was asked about.
     """
 
     status: Status
@@ -145,6 +148,7 @@ class Counterfactual(Comparable):
     features: Features
     wanted: int = 1
     said: str = ""
+    converged: bool = False
 
     @property
     def found(self) -> bool:
@@ -172,6 +176,7 @@ class Counterfactual(Comparable):
         lines = [f"  - {sentence}" for sentence in self.sentences()]
         lines += [f"  {self.survival}"] * (self.survival is not None)
         lines += [f"  ({reservation})" for reservation in self.reservations()]
+        cost += "; more rows would gain little" * self.converged
         what = ("feature" if self.original.ndim == 1 else "cell") + "s" * (self.sparsity != 1)
         return "\n".join([head, *lines, f"({self.sparsity} {what} changed, proximity {self.proximity:.4g}; {cost})"])
 

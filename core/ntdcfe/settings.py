@@ -79,6 +79,9 @@ class SearchSettings:
     max_rows : int or None
         Most rows sent to the model for one instance; None for no limit. Calls follow: the rows are spread over 80
         of them, or more where a batch would have more than 160 rows.
+    patience : int or None
+        A search ends where so many rows made its answer less than 1% cheaper. None for 2,500 where the nearest answer
+        alone is wanted (``RefineTuning.enough_rows``), and for never where edits are: more rows test them, too.
     max_seconds : float or None
         Most seconds spent on one call of explain or explain_batch; None for no limit.
     batch_rows : int or None
@@ -152,6 +155,7 @@ class SearchSettings:
 
     # What it may cost
     max_rows: int | None = 10_000
+    patience: int | None = None
     max_seconds: float | None = None
     batch_rows: int | None = None
     max_batch_size: int | None = None
@@ -248,7 +252,7 @@ _RULES: dict[str, tuple[Any, str]] = {
     "on_violation": _one_of(*get_args(OnViolation)),
     **dict.fromkeys(("n_counterfactuals", "confirmations", "episodes", "updates", "epochs"), _COUNT),
     **dict.fromkeys(("max_episodes", "max_interventions"), _COUNT),
-    **dict.fromkeys(("max_rows", "batch_rows", "max_batch_size"), _COUNT_OR_NONE),
+    **dict.fromkeys(("max_rows", "patience", "batch_rows", "max_batch_size"), _COUNT_OR_NONE),
     **dict.fromkeys(("max_seconds", "call_seconds", "reach"), _POSITIVE_OR_NONE),
     **dict.fromkeys(("learning_rate", "clip"), _POSITIVE),
     **dict.fromkeys(("weight_decay", "proximity_weight", "sparsity_weight", "edit_weight"), _NOT_NEGATIVE),
@@ -266,7 +270,7 @@ _RULES: dict[str, tuple[Any, str]] = {
 _ONLY_OF: dict[str, Algorithm] = {
     **dict.fromkeys(("shape", "margin", "batch_rows", "learn", "refine", "moves", "edit_weight"), "default"),  # type: ignore[dict-item]
     **dict.fromkeys(("episodes", "updates", "epochs", "clip", "entropy", "roughness_weight"), "default"),
-    **dict.fromkeys(("options", "prefer", "survival", "kinds"), "default"),
+    **dict.fromkeys(("options", "prefer", "survival", "kinds", "patience"), "default"),
     **dict.fromkeys(("max_episodes", "proximity_weight"), "algorithm_1"),
 }
 

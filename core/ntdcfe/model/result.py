@@ -177,5 +177,6 @@ def result(job: Job, original: NDArray[Any]) -> Counterfactual:
         features=problem.features,
         wanted=search.settings.n_counterfactuals,
         said="" if job.found else str(search.said),
+        converged=job.found and job.complete and search.converged,
         **fields,
     )

@@ -29,6 +29,9 @@ from ntdcfe.problem.words import changes
 if TYPE_CHECKING:
     from ntdcfe.counterfactual import Counterfactual
 
+# Fields that a result of an earlier version lacks; they have defaults.
+NEWEST = ("wanted", "converged")
+
 
 def as_plain(cf: Counterfactual, names: Sequence[str], with_series: bool) -> dict[str, Any]:
     """The fields called `names` as they are, and those that are arrays, as differences from the original."""
@@ -49,7 +52,7 @@ def from_plain(
     """The fields of a counterfactual that :func:`as_plain` was called on; its `history` as plain tuples."""
     original = unplain_array(entry["original"]) if original is None else original
     features = unplain_features(entry["features"]) if features is None else features
-    values = {name: unplain(entry[name]) for name in names if name != "wanted" or name in entry}  # the newest field
+    values = {name: unplain(entry[name]) for name in names if name not in NEWEST or name in entry}
     values["edits"] = tuple(Edit(*edit) for edit in values["edits"])
     values["contributions"] = tuple(Contribution(*each) for each in values["contributions"])
     values["survival"] = None if values["survival"] is None else Survived(*values["survival"])

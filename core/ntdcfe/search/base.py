@@ -6,7 +6,8 @@ A search is a function of a :class:`Search` that returns a generator. It yields 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -21,6 +22,7 @@ from ntdcfe.problem.problem import Problem
 from ntdcfe.problem.said import Said
 from ntdcfe.problem.space import Space
 from ntdcfe.search.answers import Answers
+from ntdcfe.search.patience import Patience
 from ntdcfe.search.pool import Pool
 
 if TYPE_CHECKING:
@@ -152,6 +154,10 @@ class Search:
     """What single changes of a row of a table do."""
     ceiling: float = 1.0
     """The share of the budget that the present phase may use up."""
+    patience: Patience | None = None
+    """Of the present phase, where it ends as soon as little is gained."""
+    converged: bool = False
+    """Whether the search ended because more rows would have gained little."""
     beyond: float = 0.0
     """What an implausible state costs more than by its distance: as much as the first plausible one, if that is far."""
 
@@ -180,7 +186,9 @@ class Search:
         return self.problem.objective
 
     def left(self, share: float = 1.0) -> bool:
-        """Whether less than that share of the budget is used up."""
+        """Whether less than that share of the budget is used up, and more of it may gain something."""
+        if self.patience is not None and self.patience.over:
+            return False
         return self.budget.left(share * self.ceiling, len(self.pool) > 0)
 
     @property
@@ -208,6 +216,21 @@ class Search:
         if self.second is None or not len(states):
             return np.ones(len(states))
         return np.where(self.second(states), 1.0, REFUSED)
+
+    def note(self, best_cost: float) -> None:
+        """The best answer of the present phase has that cost, infinity as long as there is none."""
+        if self.patience is not None:
+            self.patience.note(self.budget.rows, best_cost)
+
+    @contextmanager
+    def until_converged(self, rows: int | None) -> Iterator[None]:
+        """A phase that is over when so many rows gained little, too; notes whether it had its budget left then."""
+        self.patience = None if rows is None else Patience(rows, self.budget.rows)
+        try:
+            yield
+        finally:
+            self.patience = None
+        self.converged = rows is not None and self.left()
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""
@@ -253,4 +276,5 @@ class Search:
                 self.first_found = self.budget.rows - len(states) + int(reached.argmax()) + 1
             most = max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
             self.pool.extend(states[reached], cost[reached], sparsity[reached], most)
+        self.note(self.pool.best_cost)
         return Outcome(states, reached, answer.score, cost)

@@ -54,6 +54,7 @@ def default(search: Search) -> Asks:
     if built_in and is_small(search):
         agreed = yield from exhaustive(search)
         search.found = exact_answers(search, agreed)
+        search.converged = True
         return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 
@@ -94,7 +95,8 @@ def _answers(search: Search) -> Asks:
     if wants_edits:
         walk = Walk(search)
         search.ceiling = 1.0 - spare * (1 + ("sturdiest" in wanted))
-        yield from walk.steps()
+        with search.until_converged(search.settings.patience):
+            yield from walk.steps()
         search.ceiling = 1.0
         simplest = yield from retested(search, walk.simplest(), n, rng)
         if "simplest" in wanted:

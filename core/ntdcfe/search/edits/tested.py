@@ -60,6 +60,11 @@ class Tests:
         """Which of the waiting lists is tested next, as a share of them by cost: 0 for the cheapest."""
 
     @property
+    def best_cost(self) -> float:
+        """What the cheapest list that has passed costs, infinity while there is none."""
+        return self.passed[0].cost if self.passed else np.inf
+
+    @property
     def limit(self) -> float:
         """What a list has to cost less than to be worth a test."""
         return self.passed[-1].cost if len(self.passed) >= self.tuning.elites else np.inf

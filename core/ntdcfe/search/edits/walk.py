@@ -34,8 +34,7 @@ class Walk:
 
     def __init__(self, search: Search) -> None:
         settings = search.settings
-        self.search = search
-        self.tuning = settings.tuning.walk
+        self.search, self.tuning = search, settings.tuning.walk
         # A generator of its own, so that the search for the nearest asks the same with and without a walk.
         self.rng = np.random.default_rng([search.seed, 1])
         kinds = ("shift", "set") if settings.shape == "to_end" else None
@@ -184,6 +183,7 @@ class Walk:
         """Test and build upon what passes until that share of the budget is used up."""
         while self.search.left(share) and (self.tests.passed or self.tests.waiting or self._untested):
             yield from self._step()
+            self.search.note(self.tests.best_cost if share == 1.0 else np.inf)
 
     def _step(self) -> Asks:
         """One batch: tests, draws of the best, and proposals."""

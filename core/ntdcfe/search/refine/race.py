@@ -32,6 +32,9 @@ class RefineTuning:
     ----------
     racers, lap : int
         Descents that race, and the calls after which the slower half of them goes.
+    enough_rows : int
+        `SearchSettings.patience` where it is not said and only the nearest answer is wanted (measured:
+        benchmarks/results/limits.md).
     patience : int
         A descent ends after so many calls without a gain.
     races_without_gain : int
@@ -47,6 +50,7 @@ class RefineTuning:
 
     racers: int = 4
     lap: int = 4
+    enough_rows: int = 2_500
     patience: int = 8
     races_without_gain: int = 5
     swap_strength: float = 3.0
@@ -59,7 +63,20 @@ class RefineTuning:
 
 
 def refine(search: Search) -> Asks:
-    """Races of descents, by turns from other starts and from mixtures of what was reached; last, off the boundary."""
+    """Races of descents until little is gained or the budget is used up; last, off the boundary.
+
+    Beside other kinds of answers the nearest has a share of the rows and is given all of it, unless said otherwise.
+    """
+    settings = search.settings
+    alone = set(settings.options) == {"nearest"} and settings.n_counterfactuals == 1
+    patience = settings.patience or (settings.tuning.refine.enough_rows if alone else None)
+    with search.until_converged(patience):
+        yield from _races(search)
+    yield from _settle(search)
+
+
+def _races(search: Search) -> Asks:
+    """By turns from other starts and from mixtures of what was reached."""
     tuning, pool = search.settings.tuning.refine, search.pool
     if search.singles is None or not search.singles.complete:  # in a row of a table they were asked already
         yield from _extremes(search)
@@ -88,7 +105,6 @@ def refine(search: Search) -> Asks:
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1
-    yield from _settle(search)
 
 
 def _extremes(search: Search) -> Asks:

@@ -215,7 +215,8 @@ def _argument(value: object) -> str:
 
 
 def _relative(text: str) -> str:
-    return os.path.relpath(text, ROOT) if os.path.isabs(text) else text
+    # "/knn" is no path: it names the KNN of every dataset.
+    return os.path.relpath(text, ROOT) if os.path.isabs(text) and text.count(os.sep) > 1 else text
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

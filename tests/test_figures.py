@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 if not (ROOT / "benchmarks").is_dir():
-    pytest.skip("a source distribution has no benchmarks", allow_module_level=True)
+    pytest.skip("there is no folder of benchmarks beside these tests", allow_module_level=True)
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import evidence
@@ -100,6 +100,11 @@ def test_a_file_without_header_is_refused_by_name(tmp_path, name):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(report.NoHeaderError, match=name):
         report.read_header(path)
+
+
+def test_a_command_line_has_no_folder_of_one_machine_and_keeps_what_names_every_case_of_a_model():
+    line = report.command_line(["benchmarks/x.py", "--cases", "/knn", "--data", str(ROOT.parent / "shared" / "data")])
+    assert line == "python benchmarks/x.py --cases /knn --data ../shared/data"
 
 
 def test_a_run_that_adds_to_a_file_names_the_commits_of_all_rows():

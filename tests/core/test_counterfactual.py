@@ -88,6 +88,19 @@ def test_reservations_are_told_once_in_one_place():
     assert explained().reservations() == []
 
 
+def test_features_that_hardly_vary_in_a_series_have_a_unit_that_is_a_guess_and_the_answer_says_so():
+    x = series(20, 4, mean=-1.5)
+    x[:, 1], x[:, 2] = 7.0, 100.0 + 0.01 * x[:, 2]
+    says = NTDCFE(ends_high).explain(x, 1, max_rows=2_000)
+    (reservation,) = says.reservations()
+    assert reservation.startswith("what counts as a small change of 'feature 1', 'feature 2' is a guess")
+    assert f"({reservation})" in str(says)
+    known = Features([Continuous(), Continuous(scale=2.0), Continuous(bounds=(0, 200)), Continuous()])
+    assert NTDCFE(ends_high, known).explain(x, 1, max_rows=2_000).reservations() == []
+    fixed = Features([Continuous(), Continuous(role="immutable"), Continuous(role="immutable"), Continuous()])
+    assert NTDCFE(ends_high, fixed).explain(x, 1, max_rows=2_000).reservations() == []
+
+
 def test_a_search_that_the_time_ended_says_so():
     done = explained()
     assert done.complete

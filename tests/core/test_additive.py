@@ -11,7 +11,7 @@ from ntdcfe import NTDCFE, Features, SearchSettings
 from ntdcfe.search.refine.additive.base import Base
 from ntdcfe.search.refine.additive.knapsack import Choices, solved
 from ntdcfe.search.refine.additive.measure import Measured
-from ntdcfe.search.refine.additive.rounds import additive_rounds, has_room
+from ntdcfe.search.refine.additive.rounds import has_room, rounds
 from ntdcfe.search.refine.additive.tighten import tightened
 from ntdcfe.testing import drive, search_of, series
 
@@ -63,7 +63,9 @@ def test_rounds_come_near_the_least_that_a_vote_of_thresholds_costs():
     search = search_of(np.zeros((12, 3)), settings=NEAREST)
     start = np.full((12, 3), 2.1)
     cost = float(search.objective.cost(start[None])[0])
-    asked = drive(additive_rounds(search, Measured(search), start, cost), votes)
+    measured = Measured(search)
+    measured.few = True
+    asked = drive(rounds(search, measured, start, cost), votes)
     reached = np.concatenate(asked)
     best = search.objective.cost(reached[votes(reached) == 1]).min()
     assert cheapest(search.objective.price_of_cell) <= best < 1.1 * cheapest(search.objective.price_of_cell)

@@ -187,8 +187,10 @@ class Search:
 
     def left(self, share: float = 1.0) -> bool:
         """Whether less than that share of the budget is used up, and more of it may gain something."""
-        if self.patience is not None and self.patience.over:
-            return False
+        return not (self.patience is not None and self.patience.over) and self.may_ask(share)
+
+    def may_ask(self, share: float = 1.0) -> bool:
+        """Whether less than that share of the budget is used up."""
         return self.budget.left(share * self.ceiling, len(self.pool) > 0)
 
     @property
@@ -230,7 +232,7 @@ class Search:
             yield
         finally:
             self.patience = None
-        self.converged = rows is not None and self.left()
+        self.converged = rows is not None and self.may_ask()
 
     def report(self, success_share: float) -> None:
         """Note the state of things after an update of the policy."""

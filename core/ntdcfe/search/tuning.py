@@ -10,6 +10,8 @@ from ntdcfe.search.edits.tuning import ProposalTuning, TestTuning, WalkTuning
 from ntdcfe.search.episodes import EpisodeTuning
 from ntdcfe.search.into_distribution import DistributionTuning
 from ntdcfe.search.novelty import NoveltyTuning
+from ntdcfe.search.refine.additive.plane import PlaneTuning
+from ntdcfe.search.refine.additive.slopes import SlopeTuning
 from ntdcfe.search.refine.additive.tuning import AdditiveTuning
 from ntdcfe.search.refine.descent import DescentTuning
 from ntdcfe.search.refine.moves.exchange import ExchangeTuning
@@ -17,6 +19,7 @@ from ntdcfe.search.refine.moves.rebuild import RebuildTuning
 from ntdcfe.search.refine.moves.shrink import ShrinkTuning
 from ntdcfe.search.refine.race import RefineTuning
 from ntdcfe.search.refine.surrogate import SurrogateTuning
+from ntdcfe.search.refine.windows import WindowTuning
 from ntdcfe.search.screening import ScreeningTuning
 from ntdcfe.search.starts import StartTuning
 from ntdcfe.search.tables import TableTuning
@@ -44,6 +47,9 @@ class SearchTuning:
     rebuild: RebuildTuning = field(default_factory=RebuildTuning)
     exchange: ExchangeTuning = field(default_factory=ExchangeTuning)
     additive: AdditiveTuning = field(default_factory=AdditiveTuning)
+    slopes: SlopeTuning = field(default_factory=SlopeTuning)
+    plane: PlaneTuning = field(default_factory=PlaneTuning)
+    windows: WindowTuning = field(default_factory=WindowTuning)
     surrogate: SurrogateTuning = field(default_factory=SurrogateTuning)
 
     __repr__ = typed_back

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Answer, Asks, Outcome, Search
 from ntdcfe.search.refine.additive.measure import Measured
-from ntdcfe.search.refine.additive.rounds import additive_rounds, adds_up, has_room, is_slow
+from ntdcfe.search.refine.additive.rounds import has_room, is_slow, rounds
 from ntdcfe.search.refine.descent import Descent
 from ntdcfe.search.refine.moves import Memory, Rebuild
 from ntdcfe.search.refine.scaling import scaled
 from ntdcfe.search.refine.surrogate import Surrogate
+from ntdcfe.search.refine.windows import windows
 
 Descents: TypeAlias = Generator[NDArray[Any], Answer, list[Descent]]
 
@@ -84,6 +85,7 @@ def _races(search: Search) -> Asks:
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
     measured = Measured(search)
     races = without_gain = 0
+    left: list[Descent] = []
     # Where several are wanted, each gets its race.
     while search.left() and (without_gain < tuning.races_without_gain or races < search.settings.n_counterfactuals):
         best = pool.best_cost
@@ -94,14 +96,18 @@ def _races(search: Search) -> Asks:
             # Descents that did not race, or lost, may race later.
             starts = [descent.base for descent in [*descents[tuning.racers :], *beaten]] + starts
         else:
-            descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
+            descents = []
+            if races == 1 and measured.few is False:
+                descents = yield from _windows(search, memory)
+            if not descents:
+                descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
             yield from _race(search, descents[: tuning.racers], memory, measured, races)
         if descents and has_room(search, measured):
             winner = min(descents[: tuning.racers], key=lambda descent: descent.cost)
-            if (yield from adds_up(search, measured, winner.base)):
-                yield from additive_rounds(search, measured, winner.base, winner.cost)
-                if not measured.worthwhile:  # the race that was left for it goes on
-                    yield from _race(search, [winner], memory, measured, races)
+            yield from rounds(search, measured, winner.base, winner.cost, races)
+            left = [winner] if measured.rounds else [*left, winner]
+            if not measured.worthwhile:  # the races that were left for it go on
+                yield from _race(search, left, memory, measured, races)
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1
@@ -147,6 +153,13 @@ def _mixtures(search: Search, memory: Memory) -> Descents:
     if space.discrete.any():
         mixed = np.where(space.discrete, np.where(parts[0] != space.original, *parts), mixed)
     outcome = yield from search.ask(mixed)
+    memory.surrogate.add(outcome.states, outcome.valid, outcome.score)
+    return _descents(search, memory, outcome, np.flatnonzero(outcome.valid))
+
+
+def _windows(search: Search, memory: Memory) -> Descents:
+    """A short change may do what the present ones do, for less."""
+    outcome = yield from search.ask(windows(search))
     memory.surrogate.add(outcome.states, outcome.valid, outcome.score)
     return _descents(search, memory, outcome, np.flatnonzero(outcome.valid))
 
@@ -213,7 +226,7 @@ def _race(search: Search, racing: list[Descent], memory: Memory, measured: Measu
         racing = sorted((d for d in racing if d.stale < tuning.patience), key=lambda descent: descent.cost)
         if racing and has_room(search, measured):
             costs.append(racing[0].cost)
-            if is_slow(search, costs) and (yield from adds_up(search, measured, racing[0].base)):
+            if is_slow(search, costs):
                 break
         if racing and lap % tuning.lap == 0:
             half = max(1, len(racing) // 2)

@@ -74,7 +74,7 @@ class Base:
         most = max(1, min(search.budget.widest, search.settings.tuning.additive.most_rows))
         valid = np.zeros(len(rows), bool)
         for start in range(0, len(rows), most):
-            if not search.left():
+            if not search.may_ask():  # patience ends no round that has begun
                 break
             part = slice(start, start + most)
             outcome = yield from search.ask(rows[part].reshape(-1, *search.space.original.shape))

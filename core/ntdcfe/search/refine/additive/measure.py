@@ -46,25 +46,32 @@ class Measured:
     ----------
     worthwhile : bool
         Whether a round may pay.
-    asked : bool
-        Whether it was asked if few moves decide.
+    few : bool or None
+        Whether few moves decide; None as long as it was not asked.
     rounds : int
         How many rounds paid.
     """
 
     def __init__(self, search: Search) -> None:
         self.search, self.tuning = search, search.settings.tuning.additive
-        self.worthwhile, self.asked, self.rounds = True, False, 0
+        self.worthwhile, self.rounds = True, 0
+        self.few: bool | None = None
         space, self._size = search.space, search.space.original.size
         # Moves are counted like cells: first all of them up, then all of them down.
         self._free = np.flatnonzero(np.tile((space.movable & ~space.discrete).ravel(), 2))
         self._held, self._tried = np.zeros(2 * self._size), np.zeros(2 * self._size)
+        self.discrete = np.tile(space.discrete, space.n_steps)
         self._low = np.broadcast_to(space.low, space.original.shape).ravel()
         self._high = np.broadcast_to(space.high, space.original.shape).ravel()
 
+    @property
+    def n_moves(self) -> int:
+        """How many moves there are at most."""
+        return len(self._free)
+
     def few_decide(self, base: Base) -> Generator[NDArray[Any], Answer, bool]:
         """Whether few of all moves mend a near miss at a small expense."""
-        self.asked, tuning, rng = True, self.tuning, self.search.rng
+        tuning, rng = self.tuning, self.search.rng
         cells, prices = base.changed(tuning.most_cells)
         if not len(cells):
             return False
@@ -83,6 +90,18 @@ class Measured:
         now = base.flat[cell]
         room = np.where(sign > 0, self._high[cell] > now, self._low[cell] < now)
         return Moves(cell, sign).take(room & ((now - base.original[cell]) * sign >= 0))
+
+    def ends(self, moves: Moves) -> NDArray[Any]:
+        """The limits of the moves ``(m,)``, or as good as."""
+        space, most = self.search.space, self.search.settings.tuning.surrogate.unlimited
+        original, furthest = space.original.ravel()[moves.cell], most * np.tile(space.units, space.n_steps)[moves.cell]
+        end = np.where(moves.sign > 0, self._high[moves.cell], self._low[moves.cell])
+        return np.where(np.isfinite(end), end, original + moves.sign * furthest)
+
+    def with_share(self, base: Base, shares: NDArray[np.float64]) -> NDArray[Any]:
+        """The base with shares ``(n,)`` of its change, within limits ``(n, K * F)``."""
+        states = between(base.original, base.flat, shares[:, None], self.discrete)
+        return np.clip(states, np.minimum(self._low, base.flat), np.maximum(self._high, base.flat))
 
     def values(self, state: NDArray[Any], moves: Moves, expense: Any) -> NDArray[Any]:
         """Where the moves ``(m,)`` take their cells of a flat state, for an expense each."""

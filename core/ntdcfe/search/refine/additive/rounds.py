@@ -1,9 +1,12 @@
-"""Rounds of measuring and solving, as long as each makes the state cheaper."""
+"""Rounds of measuring and solving, as long as each makes the state cheaper.
+
+Models of thresholds, where few moves decide, and smooth models, where any of many does, each have their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +15,32 @@ from ntdcfe.search.base import Answer, Asks, Search
 from ntdcfe.search.refine.additive.base import Base
 from ntdcfe.search.refine.additive.knapsack import solved
 from ntdcfe.search.refine.additive.measure import Measured
+from ntdcfe.search.refine.additive.plane import plane_round
 from ntdcfe.search.refine.additive.tighten import tightened
 from ntdcfe.search.refine.additive.worth import choices_of
+
+Rounds: TypeAlias = Generator[NDArray[Any], Answer, int]
 
 
 def has_room(search: Search, measured: Measured) -> bool:
     """Whether a round is possible and may pay, and enough rows are left for it."""
     space, settings = search.space, search.settings
-    tuning = settings.tuning.additive
     return (
         measured.worthwhile
         and settings.n_counterfactuals == 1  # several have to share the rows
         and space.n_steps > 1
         and settings.shape == "segments"
-        and space.original.size <= tuning.largest
-        and search.rows_left >= (tuning.room_for_next if measured.rounds else tuning.room)
+        and space.original.size <= settings.tuning.additive.largest
+        and search.rows_left >= _room(search, measured)
     )
+
+
+def _room(search: Search, measured: Measured) -> float:
+    """Rows that the next round takes."""
+    additive, slopes = search.settings.tuning.additive, search.settings.tuning.slopes
+    if measured.few is False:
+        return slopes.room + slopes.room_a_move * min(measured.n_moves, 2 * slopes.most_alone)
+    return additive.room_for_next if measured.rounds else additive.room
 
 
 def is_slow(search: Search, costs: list[float]) -> bool:
@@ -36,21 +49,43 @@ def is_slow(search: Search, costs: list[float]) -> bool:
     return len(costs) > calls and costs[-1] > (1 - gain) * costs[-1 - calls]
 
 
-def adds_up(search: Search, measured: Measured, state: NDArray[Any]) -> Generator[NDArray[Any], Answer, bool]:
-    """Whether few moves decide near a valid state ``(K, F)``, as in a model of thresholds.
+def rounds(search: Search, measured: Measured, state: NDArray[Any], cost: float, races: int = 1) -> Asks:
+    """From a valid state ``(K, F)`` of that cost, after so many races; what is found is in the pool.
 
-    Where any of many moves does, as in a smooth model, a regression tells as much for fewer rows.
+    A plane leads to the next best answer only, so in a smooth model the first race is just to know another start.
     """
-    if not measured.asked:
-        measured.worthwhile = yield from measured.few_decide(Base.of(search, state, np.inf))
-    return measured.worthwhile
+    base = Base.of(search, state, cost)
+    if measured.few is None:
+        measured.few = yield from measured.few_decide(base)
+    if not measured.few and races < search.settings.tuning.slopes.races:
+        return
+    paid = yield from (_of_thresholds if measured.few else _of_planes)(search, measured, base)
+    measured.worthwhile = paid > 0
+    measured.rounds += paid
 
 
-def additive_rounds(search: Search, measured: Measured, state: NDArray[Any], cost: float) -> Asks:
-    """From a valid state ``(K, F)`` of that cost; what is found is in the pool."""
+def _of_planes(search: Search, measured: Measured, base: Base) -> Rounds:
+    """Rounds for smooth models; returns how many paid."""
+    paid, worth_it = 0, 1 - search.settings.tuning.additive.least_of_round
+    while has_room(search, measured) and search.left():
+        yield from plane_round(measured, base)
+        before, base = base.cost, base.moved_on()
+        if not base.cost < before * worth_it:
+            break
+        paid += 1
+        # Far from the optimum a model of thresholds looks smooth: nearer to it, it is asked once more.
+        if paid == 1 and not measured.rounds:
+            measured.few = yield from measured.few_decide(base)
+            if measured.few:
+                return paid + (yield from _of_thresholds(search, measured, base))
+    return paid
+
+
+def _of_thresholds(search: Search, measured: Measured, base: Base) -> Rounds:
+    """Rounds for models of thresholds; returns how many paid."""
     tuning = search.settings.tuning.additive
-    base = yield from tightened(search, Base.of(search, state, cost))
-    failed = 0
+    base = yield from tightened(search, base)
+    paid = failed = 0
     while failed < tuning.most_failed and has_room(search, measured) and search.left():
         before = base.cost
         yield from _round(search, measured, base)
@@ -58,12 +93,12 @@ def additive_rounds(search: Search, measured: Measured, state: NDArray[Any], cos
         if base.cost < before:
             base = yield from tightened(search, base)
         if not base.cost < before * (1 - tuning.least_of_round):
-            failed += 1 if measured.rounds else tuning.most_failed
+            failed += 1 if paid or measured.rounds else tuning.most_failed
         else:
-            measured.rounds += 1
-    measured.worthwhile = measured.rounds > 0
-    if measured.worthwhile:
+            paid += 1
+    if paid:
         yield from tightened(search, base, finely=True)
+    return paid
 
 
 def _round(search: Search, measured: Measured, base: Base) -> Asks:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ class Driver:
             ended = cause
         seconds = (time.monotonic() - started) / len(rows)
         shares = _dealt(parts, asked)
-        for job, share, seen in zip(jobs, shares, tab.seen.tolist(), strict=True):
+        for job, share, seen in zip(jobs, shares, tab.seen, strict=True):
             made, failed = self.predictor.n_calls - calls, self.predictor.n_failures - failures
             job.budget.spend(seen, made, failed, share.n_unscored)
             job.budget.seconds += seconds * len(job.pending.states) if job.pending is not None else 0.0
@@ -213,30 +214,31 @@ class _Tab:
 
     Attributes
     ----------
-    seen : array (jobs,)
+    seen : list of int
         Rows of each that the model saw.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
-        counts = [0 if job.pending is None else len(job.pending.states) for job in jobs]
-        self._ends = np.cumsum(counts)
-        self._starts = self._ends - counts
-        self._left = np.array([job.budget.rows_left for job in jobs])
+        ends = list(accumulate(0 if job.pending is None else len(job.pending.states) for job in jobs))
+        self._places = list(zip([0, *ends], ends, strict=False))  # where the rows of each begin and end
+        self._left = [job.budget.rows_left for job in jobs]
         self._begun = 0
-        self.seen = np.zeros(len(jobs), np.int64)
+        self.seen = [0] * len(jobs)
 
     @contextmanager
     def counting(self, predictor: Predictor, n: int) -> Iterator[int]:
         """Count what is asked inside about the next n rows; gives how often they may be asked again."""
         first, self._begun = self._begun, self._begun + n
-        own = np.maximum(0, np.minimum(self._ends, self._begun) - np.maximum(self._starts, first))
+        own = [max(0, min(end, self._begun) - max(start, first)) for start, end in self._places]
         # What is still to be asked has to be paid for, too.
-        spare = self._left - self.seen - np.maximum(0, self._ends - np.maximum(self._starts, first))
-        calls, asked = predictor.n_calls, own > 0
+        to_come = [max(0, end - max(start, first)) for start, end in self._places]
+        spare = [left - seen - more for left, seen, more in zip(self._left, self.seen, to_come, strict=True)]
+        calls = predictor.n_calls
         try:
-            yield max(0, int((spare[asked] // own[asked]).min(initial=NO_LIMIT)))
+            yield max(0, min((some // rows for some, rows in zip(spare, own, strict=True) if rows), default=NO_LIMIT))
         finally:
-            self.seen += own * (predictor.n_calls - calls)
+            tries = predictor.n_calls - calls
+            self.seen = [seen + tries * rows for seen, rows in zip(self.seen, own, strict=True)]
 
 
 @contextmanager

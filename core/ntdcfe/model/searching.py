@@ -33,16 +33,16 @@ def searching(job: Job) -> Talk:
     try:
         asked = next(asks)
         while True:
-            if trust.room <= 0:
+            if (room := trust.room) <= 0:
                 job.status = "budget_exhausted"
                 return
-            states = asked[: trust.room]
+            states = asked[:room]
             # The best so far is asked again along with the next batch: the nearest of many rows is the likeliest
             # to be there by mistake.
-            best = next(iter(search.pool.states), None)
+            best = search.pool.best
             repeated = trust.original[:0] if best is None or best is asked_again else best[None]
             asked_again = best
-            repeated = repeated[: trust.room - len(states)]
+            repeated = repeated[: room - len(states)]
             prediction = yield Question(np.concatenate([states, repeated]) if len(repeated) else states)
             job.budget.batches += 1
             if 2 * job.budget.unscored > job.budget.rows:

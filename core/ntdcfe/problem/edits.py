@@ -69,6 +69,7 @@ class Editor(EditNumbers):
         units, which = np.unique(space.units, return_inverse=True)
         written = zip(np.array(list(map(_decimals, units.tolist())))[which], space.features.precisions, strict=True)
         self.decimals = np.array([decimals if p is None else p for decimals, p in written])
+        self._precisions = np.unique(np.append(self.decimals, DECIMALS_OF_RATIOS)).tolist()
         # Limits that come from the reach are not the user's, and are said with as many digits as other numbers.
         self.low, self.high = _written(space.low, self.decimals, np.ceil), _written(space.high, self.decimals, np.floor)
         given = np.isfinite([getattr(feature, "limits", (0.0, 0.0)) for feature in space.features])
@@ -170,10 +171,10 @@ class Editor(EditNumbers):
 
     def rounded(self, lists: EditLists) -> EditLists:
         """The same with numbers that a person would write."""
-        number = lists.number.copy()
+        number = lists.number
         decimals = np.where(self.kinds.scaled[lists.kind], self.decimals[lists.feature], DECIMALS_OF_RATIOS)
-        for d in np.unique(decimals):
-            number = np.where(decimals == d, np.round(number, int(d)) + 0.0, number)
+        for d in self._precisions:
+            number = np.where(decimals == d, number.round(d) + 0.0, number)
         # A level beyond a limit is the limit.
         low, high = self._lowest[lists.feature], self._highest[lists.feature]
         number = np.where(self.kinds.is_value[lists.kind], np.minimum(np.maximum(number, low), high), number)

@@ -271,12 +271,13 @@ class Search:
         if answer.labels is not None and not len(self.pool):
             self._note_labels(states, answer.labels)
         cost, sparsity = self.objective.cost_and_sparsity(states)
-        cost[reached] = self.judged(states[reached], cost[reached])
         if reached.any():
+            valid = states[reached]
+            cost[reached] = self.judged(valid, cost[reached])
             if self.first_found is None:
                 self.budget.replan()
                 self.first_found = self.budget.rows - len(states) + int(reached.argmax()) + 1
             most = max(MOST_OF_A_BATCH, self.settings.n_counterfactuals)
-            self.pool.extend(states[reached], cost[reached], sparsity[reached], most)
+            self.pool.extend(valid, cost[reached], sparsity[reached], most)
         self.note(self.pool.best_cost)
         return Outcome(states, reached, answer.score, cost)

@@ -53,6 +53,11 @@ class Pool:
         return [entry.state for entry in self._entries]
 
     @property
+    def best(self) -> NDArray[Any] | None:
+        """The best state ``(K, F)``, None while there is none."""
+        return self._entries[0].state if self._entries else None
+
+    @property
     def best_cost(self) -> float:
         """Cost of the best, infinity while there is none."""
         return self._entries[0].cost if self._entries else np.inf
@@ -161,7 +166,7 @@ class Pool:
         space = self.problem.space
         change = x - space.original
         shift = change.sum(1)
-        size = np.abs(change, out=change).sum(1)
+        size = np.einsum("nkf->nf", np.abs(change, out=change))  # half the time of .sum(1)
         if space.discrete.any():
             size = np.where(space.discrete, np.count_nonzero(change, axis=1), size)
             shift = np.where(space.discrete, size, shift)

@@ -107,8 +107,11 @@ class Surrogate:
 
     def _changes(self) -> NDArray[np.float32]:
         """How the states remembered differ from the original, in units ``(n, K, F)``."""
-        states = np.concatenate(self._states)[-self.tuning.memory :]
-        changes = np.subtract(states, self.space.original, dtype=np.float32, casting="same_kind")
+        ends = np.cumsum([len(states) for states in self._states])
+        changes = np.empty((ends[-1], *self.space.original.shape), np.float32)
+        for states, part in zip(self._states, np.split(changes, ends[:-1]), strict=True):
+            np.subtract(states, self.space.original, out=part, dtype=np.float32, casting="same_kind")
+        changes = changes[-self.tuning.memory :]
         changes *= self._per_unit
         return changes
 

@@ -83,18 +83,16 @@ class Rebuild(Move):
         goal = np.maximum(held.sum(1), 1e-9)[draw] * one_of(self._goals, n, rng)
         missing = goal - (held[draw] * kept).sum(1)
 
-        order, at = known.order.take(draw, axis=0), np.arange(n)[:, None]
         # Which of the promising cells are among the changed cells that are kept.
-        place = np.zeros(base.size, int)
-        place[cells] = np.arange(len(cells))
-        changed = np.zeros(base.size, bool)
-        changed[cells] = True
-        stays = kept[at, place[known.order].take(draw, axis=0)] & changed[known.order].take(draw, axis=0)
+        stay = np.zeros((n, base.size), bool)
+        stay[:, cells] = kept
+        stays = stay.ravel().take(known.order.take(draw, axis=0) + base.size * np.arange(n)[:, None])
         gain = known.gain.take(draw, axis=0) * amplitude * ~stays
         added = (np.cumsum(gain, 1) - gain < missing[:, None]) & (gain > 0)
         rows = np.repeat(space.original.reshape(1, -1), n, axis=0)
-        moves = np.where(added, known.move.take(draw, axis=0) * amplitude, 0.0).astype(rows.dtype)
-        rows[at, order] = space.original.ravel().take(order) + moves
+        row, place = added.nonzero()  # few
+        moves = known.move[draw[row], place] * amplitude[row, 0]
+        rows[row, known.order[draw[row], place]] += moves.astype(rows.dtype)
         rows[:, cells] += np.where(kept, change, 0.0)
         return rows.reshape(n, *base.shape)
 

@@ -221,6 +221,17 @@ def test_only_plausible_ones_are_handed_out(settings):
     assert all(x[-1, 0] > 0.5 for x in cf.candidates)
 
 
+def test_off_the_boundary_is_not_out_of_the_distribution():
+    settings = SearchSettings(options=("nearest",), prefer="nearest", margin=0.2)
+
+    def beyond_one(X):
+        return (X[:, -1, 0] > 1).astype(int)
+
+    cf = NTDCFE(beyond_one, settings=settings, plausible=lambda X: X[:, -1, 0] < 1.1).explain(np.zeros((6, 3)), 1)
+    assert cf.found
+    assert 1 < cf.x[-1, 0] < 1.1
+
+
 class Near:
     """Plausible are series whose last two features are near 2 at all steps, which the original is far from."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ class Problem:
     def features(self) -> Features:
         """What the columns are."""
         return self.space.features
+
+    @cached_property
+    def from_outside(self) -> bool:
+        """Whether the in-distribution test has a score and refuses the original itself."""
+        if self.plausible is None or self.usual is None:
+            return False
+        return not bool(self.plausible(self.space.original[None])[0])
 
     @classmethod
     @np.errstate(all="ignore")  # bounds beyond the largest number there is are none

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # A valid state that is not plausible counts as so many times as far: it is a start, and no answer. Where the test has
 # a score, a state that is further out of distribution counts up to so much more (rule of thumb).
 IMPLAUSIBLE, MORE_IMPLAUSIBLE = 4.0, 4.0
+# As much more where the test refuses the original itself: what is plausible is far then, and goes first nevertheless.
+FROM_OUTSIDE = 25.0
 # A list of edits that the second model does not agree with counts as so many times as far (rule of thumb): it is a
 # start, and an answer only where there is no other.
 REFUSED = 100.0
@@ -209,6 +211,8 @@ class Search:
         if self.problem.usual is not None and odd.any():
             away = np.maximum(0.0, -self.problem.usual(states[odd]))
             factor += MORE_IMPLAUSIBLE * away / (1 + away)
+        if self.problem.from_outside:
+            factor *= FROM_OUTSIDE
         cost = cost.copy()
         cost[odd] = cost[odd] * factor + self.beyond
         return cost

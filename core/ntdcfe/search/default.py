@@ -17,6 +17,7 @@ from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
 from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
 from ntdcfe.search.into_distribution import into_distribution
+from ntdcfe.search.nearer_inside import nearer_inside
 from ntdcfe.search.options import first_holds, retested
 from ntdcfe.search.references import from_references
 from ntdcfe.search.refine.race import refine
@@ -68,6 +69,7 @@ def default(search: Search) -> Asks:
     yield from Episodes(search, agent, built_in).rounds()
     if built_in and search.settings.refine and len(search.pool):
         yield from into_distribution(search)
+        yield from nearer_inside(search)
         yield from _answers(search)
 
 

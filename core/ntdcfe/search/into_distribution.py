@@ -37,6 +37,9 @@ class DistributionTuning:
         Units that an edit moves its feature by at most.
     own : int
         Steps of the climb from the original, without the model: what makes the original usual may help a valid state.
+    nearer, nearer_proposed : float, int
+        Where the test refuses the original: the share of what is left of the budget to go nearer, and the proposals for
+        each row of a batch.
     """
 
     share: float = 0.6
@@ -44,6 +47,8 @@ class DistributionTuning:
     proposed: int = 16
     strength: float = 2.0
     own: int = 30
+    nearer: float = 0.25
+    nearer_proposed: int = 16
 
     __repr__ = typed_back
 

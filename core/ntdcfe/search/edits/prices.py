@@ -42,6 +42,8 @@ class Prices:
     def __init__(self, search: Search, editor: Drawer) -> None:
         self.search = search
         self.editor = editor
+        # Which states may be answers, where the in-distribution test refuses the original; else that is not asked here.
+        self.inside = search.problem.plausible if search.problem.from_outside else None
         self.to_end = search.settings.shape == "to_end"
         self._settled: NDArray[np.bool_] | None = None  # which features change ``(F,)``, once that is settled
 

@@ -40,15 +40,23 @@ class Proposals:
         ``(lists) -> Priced``.
     tuning : ProposalTuning
     rng : numpy Generator
+    plausible : callable, optional
+        Which states may be answers: of a list that may, none is made that may not.
     """
 
     def __init__(
-        self, editor: Drawer, price: Callable[[EditLists], Priced], tuning: ProposalTuning, rng: np.random.Generator
+        self,
+        editor: Drawer,
+        price: Callable[[EditLists], Priced],
+        tuning: ProposalTuning,
+        rng: np.random.Generator,
+        plausible: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None,
     ) -> None:
         self.editor = editor
         self.price = price
         self.tuning = tuning
         self.rng = rng
+        self.plausible = plausible
         self._moves = [move(editor) for move in EDIT_MOVES]
         chance = np.array([move.chance for move in self._moves])
         self._gain, self._tried = tuning.gain_before * chance / chance.sum(), np.ones(len(self._moves))
@@ -66,7 +74,8 @@ class Proposals:
         rng = self.rng
         base = EditLists.concatenate([t.edits for t in bases])
         chance = preference ** np.arange(len(bases))
-        pick = weighted(chance, int(n * self.tuning.spare), rng)
+        spare = self.tuning.spare if self.plausible is None else self.tuning.spare_inside
+        pick = weighted(chance, int(n * spare), rng)
         rate = self._gain / self._tried
         rate = np.maximum(rate / rate.sum(), self.tuning.least_chance)
         move = np.sort(weighted(rate, len(pick), rng))
@@ -86,5 +95,8 @@ class Proposals:
         most = before * np.where((changed != of_base[pick]).any(1), 1 + self.tuning.slack, 1.0)
         # What cannot be said costs infinitely much.
         better = np.flatnonzero((priced.cost < most - 1e-9) & changed.any(1))
+        if self.plausible is not None and len(better):
+            inside = self.plausible(np.array([t.state for t in bases]))
+            better = better[~inside[pick[better]] | self.plausible(priced.states[better])]
         chosen = rng.permutation(better)[:n]
         return Proposed(priced.take(chosen), move[chosen], np.maximum(0.0, 1 - priced.cost[chosen] / before[chosen]))

@@ -63,6 +63,8 @@ class ProposalTuning:
     ----------
     spare : float
         How many times as many lists are made as asked about: some cost more than those that they come from.
+    spare_inside : float
+        The same where the in-distribution test refuses the original, for it refuses most of the lists, too.
     slack : float
         By what share a list may cost more than the one that it comes from, if it changes other features.
     memory, gain_before, least_chance : float
@@ -71,6 +73,7 @@ class ProposalTuning:
     """
 
     spare: float = 2.0
+    spare_inside: float = 8.0
     slack: float = 0.2
     memory: float = 0.9
     gain_before: float = 0.3

@@ -48,7 +48,7 @@ class Walk:
             tests = replace(tests, elites=max(tests.elites, 4 * n))
         self.tests = Tests(tests, self.survival.at_least if self.survival.disturbs else 1.0, minimal=n > 1)
         self.factor = tests.factor
-        self.proposals = Proposals(self.editor, self.prices.of, settings.tuning.proposals, self.rng)
+        self.proposals = Proposals(self.editor, self.prices.of, settings.tuning.proposals, self.rng, self.prices.inside)
         self._untested: list[Tested] = []
 
     def steps(self) -> Asks:

@@ -246,5 +246,8 @@ def _settle(search: Search) -> Asks:
     nearest = pool.states[: search.settings.tuning.refine.settled]
     best = np.array([*nearest, *pool.diverse(search.settings.n_counterfactuals)])
     outcome = yield from search.ask(scaled(search.space, best, np.full((len(best), 1, 1), 1 + margin)))
-    if outcome.valid.any():
-        pool.replace(outcome.states[outcome.valid])
+    kept = outcome.states[outcome.valid]
+    if search.problem.plausible is not None and len(kept):  # what is further may be out of the distribution
+        kept = kept[search.problem.plausible(kept)]
+    if len(kept):
+        pool.replace(kept)

@@ -51,7 +51,7 @@ class RefineTuning:
 
     racers: int = 4
     lap: int = 4
-    enough_rows: int = 2_500
+    enough_rows: int = 2_000
     patience: int = 8
     races_without_gain: int = 5
     swap_strength: float = 3.0

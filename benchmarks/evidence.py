@@ -195,6 +195,7 @@ EVIDENCE: dict[str, Evidence] = {
     "scale": _script("scale", 2, arguments="--n 1", files=("scale.md",), answers="edits"),
     "ablation": _script("ablation", 20, PROTOCOL, arguments="--n 8 --seeds 0 1",
                         files=("ablation.md", "ablation.csv"), answers="nearest"),
+    "parts": _script("parts", 15, PROTOCOL, LIMITS, files=("parts.md",), answers="nearest"),
     "raw-features": _script("raw_features", 3, PROTOCOL, files=("raw-features.md",), answers="edits"),
     "life-expectancy": _script("life_expectancy", 5, PROTOCOL, files=("life-expectancy.md",), answers="edits"),
     "alibi": _script("alibi_side_by_side", 3, ADAPTERS, files=("alibi.md",), answers="rows"),

@@ -80,7 +80,7 @@ class SearchSettings:
         Most rows sent to the model for one instance; None for no limit. Calls follow: the rows are spread over 80
         of them, or more where a batch would have more than 160 rows.
     patience : int or None
-        A search ends where so many rows made its answer less than 1% cheaper. None for 2,000 where the nearest answer
+        A search ends where so many rows made its answer less than 1% cheaper. None for 1,000 where the nearest answer
         alone is wanted (``RefineTuning.enough_rows``), and for never where edits are: more rows test them, too.
     max_seconds : float or None
         Most seconds spent on one call of explain or explain_batch; None for no limit.

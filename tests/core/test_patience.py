@@ -35,6 +35,16 @@ def test_small_gains_count_together_and_a_gain_below_one_percent_does_not():
     assert patience.over
 
 
+def test_as_long_as_something_is_still_to_come_the_search_is_not_done():
+    patience = Patience(100)
+    patience.note(0, 10.0)
+    patience.waiting = True
+    patience.note(500, 10.0)
+    assert not patience.over
+    patience.waiting = False
+    assert patience.over
+
+
 def test_an_easy_search_ends_early_and_says_so():
     done = explained(NEAREST)
     assert done.found

@@ -228,6 +228,11 @@ class Search:
         if self.patience is not None:
             self.patience.note(self.budget.rows, best_cost)
 
+    def wait(self, waiting: bool) -> None:
+        """Whether the present phase is not to end for want of gains, since something may gain more soon."""
+        if self.patience is not None:
+            self.patience.waiting = waiting
+
     @contextmanager
     def until_converged(self, rows: int | None) -> Iterator[None]:
         """A phase that is over when so many rows gained little, too; notes whether it had its budget left then."""

@@ -21,6 +21,8 @@ class Patience:
     rows: int
     begun: int = 0
     """Rows that were asked before."""
+    waiting: bool = False
+    """Whether something is still to come that may gain more: as long as that is so, the search is not done."""
 
     def __post_init__(self) -> None:
         self._cost, self._gained_at, self._now = float("inf"), self.begun, self.begun
@@ -34,4 +36,4 @@ class Patience:
     @property
     def over(self) -> bool:
         """Whether the search is done."""
-        return self._now - self._gained_at >= self.rows
+        return not self.waiting and self._now - self._gained_at >= self.rows

@@ -51,7 +51,7 @@ class RefineTuning:
 
     racers: int = 4
     lap: int = 4
-    enough_rows: int = 2_000
+    enough_rows: int = 1_000
     patience: int = 8
     races_without_gain: int = 5
     swap_strength: float = 3.0
@@ -89,6 +89,8 @@ def _races(search: Search) -> Asks:
     # Where several are wanted, each gets its race.
     while search.left() and (without_gain < tuning.races_without_gain or races < search.settings.n_counterfactuals):
         best = pool.best_cost
+        if search.settings.patience is None:  # what the user says counts from the first answer on
+            search.wait(not measured.tried and has_room(search, measured))
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
             descents = yield from _to_the_boundary(search, np.array(head), memory)
@@ -103,11 +105,13 @@ def _races(search: Search) -> Asks:
                 descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
             yield from _race(search, descents[: tuning.racers], memory, measured, races)
         if descents and has_room(search, measured):
-            winner = min(descents[: tuning.racers], key=lambda descent: descent.cost)
+            left = [*left, min(descents[: tuning.racers], key=lambda descent: descent.cost)]
+            winner = min(left, key=lambda descent: descent.cost)
             yield from rounds(search, measured, winner.base, winner.cost, races)
-            left = [winner] if measured.rounds else [*left, winner]
             if not measured.worthwhile:  # the races that were left for it go on
                 yield from _race(search, left, memory, measured, races)
+            if measured.rounds:
+                left = []
         races += 1
         gained = pool.best_cost < best * (1 - search.settings.tuning.descent.least_gain)
         without_gain = 0 if gained else without_gain + 1

@@ -48,6 +48,8 @@ class Measured:
         Whether a round may pay.
     few : bool or None
         Whether few moves decide; None as long as it was not asked.
+    tried : bool
+        Whether there was a round.
     rounds : int
         How many rounds paid.
     """
@@ -56,6 +58,7 @@ class Measured:
         self.search, self.tuning = search, search.settings.tuning.additive
         self.worthwhile, self.rounds = True, 0
         self.few: bool | None = None
+        self.tried = False
         space, self._size = search.space, search.space.original.size
         # Moves are counted like cells: first all of them up, then all of them down.
         self._free = np.flatnonzero(np.tile((space.movable & ~space.discrete).ravel(), 2))

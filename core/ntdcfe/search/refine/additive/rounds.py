@@ -59,6 +59,7 @@ def rounds(search: Search, measured: Measured, state: NDArray[Any], cost: float,
         measured.few = yield from measured.few_decide(base)
     if not measured.few and races < search.settings.tuning.slopes.races:
         return
+    measured.tried = True
     paid = yield from (_of_thresholds if measured.few else _of_planes)(search, measured, base)
     measured.worthwhile = paid > 0
     measured.rounds += paid
@@ -66,11 +67,12 @@ def rounds(search: Search, measured: Measured, state: NDArray[Any], cost: float,
 
 def _of_planes(search: Search, measured: Measured, base: Base) -> Rounds:
     """Rounds for smooth models; returns how many paid."""
-    paid, worth_it = 0, 1 - search.settings.tuning.additive.least_of_round
-    while has_room(search, measured) and search.left():
+    paid, tuning, gain = 0, search.settings.tuning, 1.0
+    while gain > tuning.slopes.least_to_go_on and has_room(search, measured) and search.left():
         yield from plane_round(measured, base)
         before, base = base.cost, base.moved_on()
-        if not base.cost < before * worth_it:
+        gain = 1 - base.cost / before
+        if gain < tuning.additive.least_of_round:
             break
         paid += 1
         # Far from the optimum a model of thresholds looks smooth: nearer to it, it is asked once more.

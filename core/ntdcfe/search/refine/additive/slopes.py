@@ -30,6 +30,8 @@ class SlopeTuning:
     ----------
     races : int
         Before the first round there are so many races from other starts.
+    least_to_go_on : float
+        A round that made the state cheaper by less than that share is the last one from this start.
     room, room_a_move : int, float
         Rows that have to be left for a round: so many, and so many for each possible move of a cell.
     levels : int
@@ -48,6 +50,7 @@ class SlopeTuning:
     """
 
     races: int = 1
+    least_to_go_on: float = 0.1
     room: int = 1_000
     room_a_move: float = 1.5
     levels: int = 64

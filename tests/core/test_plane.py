@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ntdcfe import NTDCFE, Features, SearchSettings
+from ntdcfe import NTDCFE, Continuous, Discrete, Features, SearchSettings
 from ntdcfe.search.patience import Patience
 from ntdcfe.search.refine.additive.base import Base
 from ntdcfe.search.refine.additive.measure import Measured
@@ -89,6 +89,18 @@ def test_states_are_filled_as_far_as_the_cost_reaches_and_what_goes_further_come
     cost = search.objective.cost(states.reshape(-1, 4, 1))
     assert (cost <= budgets + 1e-9).all()
     np.testing.assert_allclose(states[-1], [2.0, 1.0, 2.0, 0.0])
+
+
+def test_discrete_cells_stay_as_they_are_and_count():
+    features = Features([Continuous(), Discrete([0, 1])])
+    search = search_of(np.zeros((4, 2)), features, settings=NEAREST)
+    state = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    base = Base.of(search, state, float(search.objective.cost(state[None])[0]))
+    new, further = np.array([False, False]), np.array([False, False])
+    filled = Filled(base, Slopes(np.array([0, 2]), np.zeros(2), np.ones(2), np.ones(2), new, further))
+    states = filled.states(np.array([[0, 1]]), np.array([base.cost])).reshape(1, 4, 2)
+    np.testing.assert_allclose(states[0], state)
+    np.testing.assert_allclose(search.objective.cost(states), base.cost)
 
 
 def test_a_round_that_has_begun_is_not_ended_by_impatience():

@@ -84,6 +84,11 @@ class Filled:
         self.cost = base.price(slopes.end, slopes.cell) - base.price(slopes.start, slopes.cell)
         """What each costs ``(m,)``."""
         self._price = np.where(slopes.further, 0.0, base.search.objective.price_of_cell)  # of changing the cell at all
+        # Discrete cells have no slope: they stay as they are.
+        cells = np.arange(base.flat.size)
+        discrete = base.search.space.discrete[cells % len(base.search.space.discrete)]
+        self._ground = np.where(discrete, base.flat, base.original)
+        self._spent = float(base.price(self._ground, cells).sum())
 
     def ordered(self, value: NDArray[np.float64]) -> NDArray[np.int64]:
         """Orders by values ``(n, m)``, the highest first; what goes further comes after what it goes on from."""
@@ -101,9 +106,9 @@ class Filled:
         slopes, at = self.slopes, np.arange(len(orders))[:, None]
         before = np.cumsum(self.cost[orders], axis=1) - self.cost[orders]
         share = np.empty(orders.shape)
-        room = budgets[:, None] - before - self._price[orders]
+        room = budgets[:, None] - self._spent - before - self._price[orders]
         share[at, orders] = np.clip(room / np.maximum(self.cost - self._price, TINY)[orders], 0.0, 1.0)
-        rows = np.repeat(self.base.original[None], len(orders), axis=0)
+        rows = np.repeat(self._ground[None], len(orders), axis=0)
         for some in (~slopes.further, slopes.further):
             rows[:, slopes.cell[some]] += share[:, some] * (slopes.end - slopes.start)[some]
         return rows

@@ -172,7 +172,10 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.settings = (settings_of(settings) or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
         self.seed = seed
         own = {name: value for name, value in vars(self).items() if name not in {"meta", *self.meta}}
-        self.meta["params"].update(plain(own), ntdcfe_version=ntdcfe.__version__)
+        params = plain(own)
+        if self.settings.tuning == SearchSettings().tuning:
+            del params["settings"]["tuning"]  # two hundred numbers that nobody chose, in every printed explanation
+        self.meta["params"].update(params, ntdcfe_version=ntdcfe.__version__)
         self.reset_predictor(predictor)
         self._targets.check(self.output)
         self._said = False  # whether it was said in which form the predictor's answers are taken

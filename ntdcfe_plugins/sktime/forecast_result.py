@@ -9,8 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ntdcfe import Counterfactual
-from ntdcfe.problem.words import outcome_in_words
-from ntdcfe_plugins.sktime.forecasting import Aim
+from ntdcfe_plugins.sktime.forecasting import Aim, amount_in_words
 
 # What is said of the way in which the forecaster was asked.
 WAYS = {
@@ -71,7 +70,7 @@ class ForecastResult:
 
     def __str__(self) -> str:
         cf = self.details[0]
-        now, then = (outcome_in_words(float(self.table[name].iloc[0])) for name in ("present", "prediction"))
+        now, then = (amount_in_words(float(self.table[name].iloc[0])) for name in ("present", "prediction"))
         off = " (the step farthest off)" if self.aim.of == "all" else ""
         head = f"Wanted: {self.aim}. Now{off}: {now}."
         if cf.status == "already_target":
@@ -110,4 +109,4 @@ class ForecastResult:
         """Write it as a page to hand on, with JSON beside it; see :func:`ntdcfe_plugins.letter.write_letter`."""
         from ntdcfe_plugins.letter import write_letter
 
-        return write_letter(self.details[0], path, **{"title": f"What would change {self.aim.name}", **options})
+        return write_letter(self.details[0], path, **{"title": f"Wanted: {self.aim}", **options})

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ntdcfe import Counterfactual
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins.sktime.forecasting import Aim, amount_in_words
 
 # What is said of the way in which the forecaster was asked.
@@ -46,6 +47,8 @@ class ForecastResult:
         What the forecaster remembers of y, for the picture.
     note : str
         That a slow forecaster was asked fewer rows; empty if it was not.
+    found_by : FoundBy or None
+        The seed, the settings and the rules, for `report`; left out when a result is pickled.
     """
 
     counterfactual: Any
@@ -58,6 +61,10 @@ class ForecastResult:
     aim: Aim
     history: Any = None
     note: str = ""
+    found_by: FoundBy | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "found_by": None}
 
     @property
     def valid(self) -> bool:
@@ -109,4 +116,5 @@ class ForecastResult:
         """Write it as a page to hand on, with JSON beside it; see :func:`ntdcfe_plugins.letter.write_letter`."""
         from ntdcfe_plugins.letter import write_letter
 
-        return write_letter(self.details[0], path, **{"title": f"Wanted: {self.aim}", **options})
+        own = {"title": f"Wanted: {self.aim}", "explainer": self.found_by}
+        return write_letter(self.details[0], path, **{**own, **options})

@@ -435,6 +435,8 @@ class TestHowItIsShown:
         assert result.sentences()[0].split("'")[1] in page.read_text()
         saved = json.loads((tmp_path / "forecast.json").read_text())
         assert Counterfactual.from_dict(saved["result"]).sentences() == result.sentences()
+        assert saved["search"]["seed"] == 0
+        assert "max_rows=300" in saved["search"]["settings"]
 
     def test_the_example_of_the_class(self):
         (example,) = doctest.DocTestFinder(recurse=False).find(CounterfactualForecastExplainer)

@@ -1,7 +1,7 @@
 """A classifier of aeon's, explained: the axes change places, and that is all.
 
-aeon's collections are (cases, channels, timepoints), the engine's series (steps, channels). Needs aeon, which asks for
-an older scikit-learn than the rest of this project is tested with: install it into an environment of its own.
+aeon's collections are (cases, channels, timepoints), the engine's series (steps, channels). Needs aeon, whose
+numpy 2 excludes alibi's numpy 1: install it into an environment of its own.
 """
 
 from pathlib import Path

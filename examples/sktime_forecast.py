@@ -40,7 +40,8 @@ result.plot("Which prices keep the sales within 300 a week?").savefig(picture, d
 passengers = load_airline()
 pipeline = TransformedTargetForecaster([LogTransformer(), make_reduction(LinearRegression(), window_length=12)])
 pipeline.fit(passengers, fh=[1, 2, 3])
-explainer = CounterfactualForecastExplainer(pipeline, random_state=0)
+whole = {passengers.name: {"precision": 0}}  # counted in whole thousands
+explainer = CounterfactualForecastExplainer(pipeline, features=whole, random_state=0)
 result = explainer.explain(
     [1, 2, 3], target=(None, 420), of="mean", actionable_steps=slice("1960-07", None), max_rows=600
 )

@@ -87,14 +87,15 @@ def sktime() -> str:
     others = [row for row in rows if row not in done and row not in broken]
     slow = [row for row in rows if "the model is slow" in row["Reason"]]
     kinds = {outcome: [row["Estimator"] for row in others if row["Outcome"] == outcome] for outcome in _outcomes(others)}
-    rest = "".join(f"; {len(names)} {outcome} ({', '.join(names)})" for outcome, names in kinds.items())
+    said = {"constant": "say the same of every series, which the result tells"}
+    rest = "".join(f"; {len(names)} {said.get(kind, kind)} ({', '.join(names)})" for kind, names in kinds.items())
     away = f" ({', '.join(row['Estimator'] for row in broken)} fail in sktime by themselves)" if broken else ""
     return paragraph(
         f"""All {len(rows)} classifiers and regressors of sktime whose dependencies are installed in our test
         environment, each fitted small, two series and 600 rows each (`benchmarks/results/sktime.md`, made by
         `benchmarks/sktime_matrix.py`). Of the {len(rows) - len(broken)} that fit and predict by themselves{away},
-        {len(done)} are explained{rest}. {len(slow)} of them are so slow that they were asked fewer rows, to take about
-        a minute a series."""
+        {len(done)} are explained{rest}. So slow that fewer rows were asked, to take about a minute a series: {len(slow)}
+        of them."""
     )
 
 

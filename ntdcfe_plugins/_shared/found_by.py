@@ -11,10 +11,11 @@ from ntdcfe import Constraint, SearchSettings
 class FoundBy(NamedTuple):
     """The seed, the settings and the rules of a search; see the argument `explainer` of a letter.
 
-    It holds functions of the user's, which may not be pickled: a result leaves it out when it is pickled.
+    The seed is as the user gave it, None where it was none that could be given again. It holds functions of the
+    user's, which may not be pickled: a result leaves it out when it is pickled.
     """
 
-    seed: int
+    seed: int | None
     settings: SearchSettings
     constraints: Sequence[Constraint]
     plausible: Callable[..., Any] | None

@@ -22,7 +22,7 @@ from ntdcfe_plugins._shared.keyed import Key, KeyedFeatures
 from ntdcfe_plugins._shared.numpy_errors import silent
 from ntdcfe_plugins.alibi import run
 from ntdcfe_plugins.alibi.columns import features_of, named
-from ntdcfe_plugins.alibi.explanation import Explanation, plain
+from ntdcfe_plugins.alibi.explanation import Explanation, params_of
 from ntdcfe_plugins.alibi.model import Model, Output
 from ntdcfe_plugins.alibi.targets import Targets
 
@@ -172,7 +172,7 @@ class NTDCFE(Explainer):  # type: ignore[misc]
         self.settings = (settings_of(settings) or SearchSettings()).given(max_rows=max_rows, max_seconds=max_seconds)
         self.seed = seed
         own = {name: value for name, value in vars(self).items() if name not in {"meta", *self.meta}}
-        self.meta["params"].update(plain(own), ntdcfe_version=ntdcfe.__version__)
+        self.meta["params"].update(params_of(own), ntdcfe_version=ntdcfe.__version__)
         self.reset_predictor(predictor)
         self._targets.check(self.output)
         self._said = False  # whether it was said in which form the predictor's answers are taken

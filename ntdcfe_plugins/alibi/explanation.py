@@ -14,7 +14,7 @@ from alibi.api import interfaces
 from alibi.exceptions import PredictorCallError
 from numpy.typing import NDArray
 
-from ntdcfe import Counterfactual, InvalidInputError, Target
+from ntdcfe import Counterfactual, InvalidInputError, SearchSettings, Target
 from ntdcfe.model.result import described
 from ntdcfe.problem.objective import Objective
 from ntdcfe.problem.prediction import Prediction
@@ -241,6 +241,14 @@ def _stacked(best: Sequence[dict[str, Any] | None], key: str, blank: NDArray[Any
         return np.stack(rows)
     mask = np.broadcast_to(missing.reshape(-1, *[1] * (blank.ndim - 1)), blank.shape)
     return np.ma.masked_array(np.stack(rows), mask.copy())  # type: ignore[no-untyped-call]
+
+
+def params_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an explainer as an explanation prints them: two hundred numbers of tuning only if chosen."""
+    params: dict[str, Any] = plain(arguments)
+    if arguments["settings"].tuning == SearchSettings().tuning:
+        del params["settings"]["tuning"]
+    return params
 
 
 def plain(value: Any) -> Any:

@@ -33,11 +33,11 @@ GLOSSARY = {
     "validity": "the share of them that do",
     "l1": "sum of the absolute changes; discrete features count 1 if changed, one-hot groups once",
     "l2": "root of the sum of their squares",
-    "sparsity": "changed cells",
-    "features": "changed features",
+    "sparsity": "how many values differ, each of one feature at one step",
+    "features": "how many features differ at some step",
     "edits": "named edits that it is made of, where its explainer tells; features that they do not speak of count by "
     "their runs",
-    "segments": "runs of changed steps, feature by feature",
+    "segments": "how many unbroken runs of changed steps there are, feature by feature",
     "contiguity": "one less the share of steps at which a run of changed steps begins, whichever features changed: "
     "near 1 if all changes hang together",
     "roughness": "sum of absolute second differences of the changed continuous features, after beside before: 1 if the "
@@ -53,7 +53,7 @@ GLOSSARY = {
     "diversity": "mean L1 distance between the valid ones of a method",
     "rows": "rows that the model was asked about",
     "calls": "calls to the model",
-    "seconds": "time",
+    "seconds": "time by the clock",
     "cpu_seconds": "processor time",
     "note": "why there is none",
 }

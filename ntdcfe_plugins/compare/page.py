@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ntdcfe_plugins._shared.numpy_errors import silent
-from ntdcfe_plugins.compare.marks import BETTER, Marks, marks_of
+from ntdcfe_plugins.compare.marks import BETTER, SECONDS, Marks, marks_of
 from ntdcfe_plugins.report import escaped, filled, number, picture
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ LABELS = {
     "allowed": "keeps the rules", "cpu_seconds": "processor seconds", "fit seconds": "seconds to fit",
     "fit rows": "rows to fit",
 }  # fmt: skip
+#: What those columns mean that only the summary has.
+OF_THE_SUMMARY = {
+    "fit seconds": "time to build and fit the method, before the first instance",
+    "fit rows": "rows that the model was asked about meanwhile",
+}
 MARKS = {"best": "▲", "worst": "▼", "": ""}
 # A reason is cut after so many letters.
 MOST_LETTERS = 200
@@ -120,10 +125,11 @@ def summary_html(comparison: Comparison) -> str:
     every = _table(["measure", *(row["method"] for row in summary)], lines)
     level = f"{100 * marks.level:.0f}%"
     return (
-        f"{cards}<p class='note'>▲ the best of a column, or within {level} of it; ▼ the worst. Distances and changes "
-        "are means over successes, so only methods that succeed as often as the best are marked; those of the others, "
-        "<span class='apart'>in italics</span>, are over fewer instances. Costs are over all instances, and not marked "
-        "where a method never succeeds; - stands for a number that does not apply or is not known.</p>"
+        f"{cards}<p class='note'>▲ the best of a column, or within {level} of it ({SECONDS} s for times); ▼ the worst. "
+        "Distances and changes are means over successes, so only methods that succeed as often as the best are marked; "
+        "those of the others, <span class='apart'>in italics</span>, are over fewer instances. Costs are over all "
+        "instances, and not marked where a method never succeeds; - stands for a number that does not apply or is not "
+        "known.</p>"
         f"<details><summary>All measures</summary>{every}</details>"
     )
 
@@ -202,7 +208,9 @@ def _versions(comparison: Comparison) -> list[str]:
 
 def _meanings(comparison: Comparison, glossary: Mapping[str, str]) -> list[str]:
     shown = [name for name in filled(comparison.table) if name in glossary]
-    told = "".join(f"<dt>{escaped(_directed(name))}</dt><dd>{escaped(glossary[name])}</dd>" for name in shown)
+    meanings = {name: glossary[name] for name in shown}
+    meanings |= {name: OF_THE_SUMMARY[name] for name in filled(comparison.summary()) if name in OF_THE_SUMMARY}
+    told = "".join(f"<dt>{escaped(_directed(name))}</dt><dd>{escaped(text)}</dd>" for name, text in meanings.items())
     return ["<h2>What the columns mean</h2>", f"<dl class='note'>{told}</dl>"]
 
 

@@ -25,7 +25,7 @@ from ntdcfe_plugins.sktime.model import Model, remedies
 from ntdcfe_plugins.sktime.pace import in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import Panel, panel_of
 from ntdcfe_plugins.sktime.result import CounterfactualResult, table_of
-from ntdcfe_plugins.sktime.run import FirstLook, Run, seed_of
+from ntdcfe_plugins.sktime.run import FirstLook, Run, found_by, seed_of
 from ntdcfe_plugins.sktime.steps import in_steps
 from ntdcfe_plugins.sktime.targets import targets_for
 
@@ -184,7 +184,8 @@ class CounterfactualExplainer:
             )
             note = "; ".join(filter(None, [note, hint]))
         table = table_of(panel, details, targets, present, predicted, valid, settings.prefer)
-        return CounterfactualResult(as_given(panel.filled(_answers(panel, details))), table, details, note)
+        answers, by = as_given(panel.filled(_answers(panel, details))), found_by(self, settings)
+        return CounterfactualResult(answers, table, details, note, by)
 
     def _searched(
         self, run: Run, first: FirstLook, targets: list[Target], company: Company

@@ -31,7 +31,7 @@ from ntdcfe_plugins.sktime.forecasting import Asked, aim_of, settled
 from ntdcfe_plugins.sktime.pace import Pace, as_begun, in_few_batches, in_words, seconds_a_series
 from ntdcfe_plugins.sktime.panels import FrameList
 from ntdcfe_plugins.sktime.result import table_of
-from ntdcfe_plugins.sktime.run import seed_of
+from ntdcfe_plugins.sktime.run import found_by, seed_of
 from ntdcfe_plugins.sktime.steps import in_steps, names_of, step_mask
 
 Past = Literal["auto", "update", "refit"]
@@ -222,7 +222,8 @@ class CounterfactualForecastExplainer:
         assert way != "auto"
         changed: Literal["X", "y"] = "X" if way == "predict" else "y"
         history, note = _history(self.forecaster), in_words(wanted, limits, seconds)
-        return ForecastResult(asked.as_given([frame]), now, then, table, [cf], changed, way, aim, history, note)
+        by = found_by(self, settings)
+        return ForecastResult(asked.as_given([frame]), now, then, table, [cf], changed, way, aim, history, note, by)
 
 
 def _asked(

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ntdcfe.problem.words import outcome_in_words
+from ntdcfe.problem.words import number_in_words
 from ntdcfe_plugins._shared.answer import Answer, Lane, answer_of
 from ntdcfe_plugins._shared.drawing import COLOURS, as_text, pyplot, tidy
 from ntdcfe_plugins._shared.lanes import draw_lane, step_axis, wrapped
+from ntdcfe_plugins.sktime.forecasting import amount_in_words
 from ntdcfe_plugins.sktime.steps import names_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def forecast_picture(result: ForecastResult, title: str | None, history: int) ->
         draw_lane(axis, answer, lane)
         step_axis(axis, answer.features, len(answer.before))
         _last_steps(axis, answer, lane, history)
-    now, then = (outcome_in_words(float(result.table[name].iloc[0])) for name in ("present", "prediction"))
+    now, then = (amount_in_words(float(result.table[name].iloc[0])) for name in ("present", "prediction"))
     heading = [title] if title else []
     off = " (the step farthest off)" if result.aim.of == "all" else ""
     heading += [f"Wanted: {result.aim}. Now{off} {now}" + (f", then {then}." if lanes else ".")]
@@ -97,7 +98,8 @@ def _draw_forecast(axis: Axes, result: ForecastResult, history: int) -> None:
             whole = result.aim.of in ("all", "mean")
             first, last = (ahead[0], ahead[-1]) if whole else (ahead[int(result.aim.of)],) * 2
             axis.plot([first - 0.5, last + 0.5], [value] * 2, color=COLOURS[1], linewidth=1.6)
-            words = f"{'mean ' * (result.aim.of == 'mean')}at {'least' if end == 'lower' else 'most'} {value:g} "
+            limit = f"at {'least' if end == 'lower' else 'most'} {number_in_words(value)}"
+            words = f"{'mean ' * (result.aim.of == 'mean')}{limit} "
             # Before the forecast, where its lines do not cross the words.
             axis.annotate(
                 words, (ahead[0] - 0.5, value), color=COLOURS[1], fontsize=9, va="center", ha="right",

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from ntdcfe import Counterfactual
-from ntdcfe.problem.words import outcome_in_words
-from ntdcfe_plugins.sktime.forecasting import Aim
+from ntdcfe_plugins._shared.found_by import FoundBy
+from ntdcfe_plugins.sktime.forecasting import Aim, amount_in_words
 
 # What is said of the way in which the forecaster was asked.
 WAYS = {
@@ -47,6 +47,8 @@ class ForecastResult:
         What the forecaster remembers of y, for the picture.
     note : str
         That a slow forecaster was asked fewer rows; empty if it was not.
+    found_by : FoundBy or None
+        The seed, the settings and the rules, for `report`; left out when a result is pickled.
     """
 
     counterfactual: Any
@@ -59,6 +61,10 @@ class ForecastResult:
     aim: Aim
     history: Any = None
     note: str = ""
+    found_by: FoundBy | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "found_by": None}
 
     @property
     def valid(self) -> bool:
@@ -71,7 +77,7 @@ class ForecastResult:
 
     def __str__(self) -> str:
         cf = self.details[0]
-        now, then = (outcome_in_words(float(self.table[name].iloc[0])) for name in ("present", "prediction"))
+        now, then = (amount_in_words(float(self.table[name].iloc[0])) for name in ("present", "prediction"))
         off = " (the step farthest off)" if self.aim.of == "all" else ""
         head = f"Wanted: {self.aim}. Now{off}: {now}."
         if cf.status == "already_target":
@@ -110,4 +116,5 @@ class ForecastResult:
         """Write it as a page to hand on, with JSON beside it; see :func:`ntdcfe_plugins.letter.write_letter`."""
         from ntdcfe_plugins.letter import write_letter
 
-        return write_letter(self.details[0], path, **{"title": f"What would change {self.aim.name}", **options})
+        own = {"title": f"Wanted: {self.aim}", "explainer": self.found_by}
+        return write_letter(self.details[0], path, **{**own, **options})

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ntdcfe import InvalidInputError, Target
+from ntdcfe.problem.words import number_in_words
 from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.panels import FrameList
 from ntdcfe_plugins.sktime.steps import names_of
@@ -45,9 +46,10 @@ class Aim:
         lower, upper = (getattr(self.target, end, None) for end in ("lower", "upper"))
         if lower is None or upper is None:
             return f"{self.name}: {self.target}"
+        low, high = number_in_words(lower), number_in_words(upper)
         if np.isinf(lower) or np.isinf(upper):
-            return f"{self.name} at {f'most {upper:g}' if np.isinf(lower) else f'least {lower:g}'}"
-        return f"{self.name} from {lower:g} to {upper:g}"
+            return f"{self.name} at {f'most {high}' if np.isinf(lower) else f'least {low}'}"
+        return f"{self.name} from {low} to {high}"
 
     def values(self, forecasts: NDArray[Any]) -> NDArray[Any]:
         """The number of each forecast ``(n, H)`` that decides ``(n,)``; of every step, the one farthest off."""
@@ -61,6 +63,12 @@ class Aim:
         depth = np.minimum(forecasts - lower, upper - forecasts)
         farthest = np.argmin(depth, axis=1)  # NaN counts as the least
         return np.asarray(np.take_along_axis(forecasts, farthest[:, None], axis=1)[:, 0])
+
+
+def amount_in_words(value: float) -> str:
+    """A number of a forecast to four digits, or whole: no power of ten for a sum of money."""
+    text = f"{value:.4g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 def aim_of(target: Any, of: Any, index: pd.Index, cutoff: Any) -> Aim:
@@ -203,6 +211,15 @@ def settled(asked: Asked, steps: NDArray[np.bool_]) -> tuple[Any, int, float]:
         began = time.monotonic()
         try:
             now = asked.forecast(asked.panel.container[0])
+        except (KeyError, ValueError) as error:
+            if wanted == "auto" and way == "update":
+                continue
+            if getattr(asked.forecaster, "_X", None) is None:
+                raise
+            raise InvalidInputError(
+                "the forecaster fails. It was fitted with X, so it needs X with all times of the forecast and the same "
+                f"columns ({type(error).__name__}: {error})."
+            ) from error
         except Exception:  # a forecaster that cannot be updated is fitted again
             if wanted == "auto" and way == "update":
                 continue

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ntdcfe import Counterfactual, InvalidInputError, Target
 from ntdcfe.problem.prediction import Prediction
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins.sktime.panels import Panel
 
 
@@ -40,12 +41,18 @@ class CounterfactualResult:
         What has to be said of the whole search: that a slow estimator was asked fewer rows, that its answers depend on
         what else is in a call, that its predict and its probabilities disagree, or that it may be constant; empty if
         nothing.
+    found_by : FoundBy or None
+        The seed, the settings and the rules, for `report`; left out when a result is pickled.
     """
 
     counterfactuals: Any
     table: pd.DataFrame
     details: list[Counterfactual]
     note: str = ""
+    found_by: FoundBy | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "found_by": None}
 
     def __repr__(self) -> str:
         n = len(self.table)
@@ -89,7 +96,7 @@ class CounterfactualResult:
         """
         from ntdcfe_plugins.letter import write_letter
 
-        return write_letter(self._detail(i), path, **options)
+        return write_letter(self._detail(i), path, **{"explainer": self.found_by, **options})
 
     def _detail(self, i: int) -> Counterfactual:
         n = len(self.details)

@@ -22,6 +22,7 @@ from ntdcfe.run.checkpoint import begun_with
 from ntdcfe_plugins._shared.arguments import with_second_model
 from ntdcfe_plugins._shared.asked import from_first_look
 from ntdcfe_plugins._shared.budget import for_the_search, with_costs
+from ntdcfe_plugins._shared.found_by import FoundBy
 from ntdcfe_plugins._shared.numpy_errors import as_caller
 from ntdcfe_plugins.sktime.asking import Format, OfNumpy3D, Query, apart, same
 from ntdcfe_plugins.sktime.bar import RowBar
@@ -315,6 +316,13 @@ def _explain_one(
     left = for_the_search(engine.settings, seconds=time.time() - meta["began"])
     (cf,) = engine.explain_batch(series[None], [target], max_seconds=left.max_seconds, checkpoint=checkpoint)
     return cf
+
+
+def found_by(explainer: Any, settings: SearchSettings) -> FoundBy:
+    """What a letter tells of a search of an explainer of sktime's models."""
+    given = explainer.random_state
+    seed = int(given) if isinstance(given, (int, np.integer)) else None
+    return FoundBy(seed, settings, explainer.constraints, explainer.plausible)
 
 
 def seed_of(random_state: Any) -> int:

@@ -27,6 +27,8 @@ from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import ntdcfe  # noqa: E402
 from ntdcfe import Causal, Constraint, Continuous, Counterfactual, Features, OneHot, SearchSettings, Target  # noqa: E402
+from ntdcfe.search.refine.race import RefineTuning  # noqa: E402
+from ntdcfe.settings import Tuning  # noqa: E402
 from ntdcfe_plugins.alibi import NTDCFE  # noqa: E402
 
 ROWS = 600
@@ -374,6 +376,17 @@ def test_json_is_valid_and_comes_back_the_same():
     assert params["feature_range"][0] == [None, 0.0, 0.0]
     assert params["num_samples"] == 2
     assert "function" not in text.replace('"function": "<lambda>"', "")
+
+
+def test_the_printed_parameters_have_the_tuning_only_where_somebody_chose_it():
+    def predictor(X):
+        return np.column_stack([X[:, 0] < 1, X[:, 0] >= 1]).astype(float)
+
+    plain = NTDCFE(predictor, max_rows=ROWS)
+    assert "tuning" not in plain.meta["params"]["settings"]
+    assert len(str(plain.explain(np.zeros((1, 2)))).splitlines()) < 150
+    tuned = NTDCFE(predictor, settings=SearchSettings(tuning=Tuning(refine=RefineTuning(racers=8))))
+    assert tuned.meta["params"]["settings"]["tuning"]["refine"]["racers"] == 8
 
 
 def test_several_counterfactuals_of_each():

@@ -711,6 +711,8 @@ def test_the_page_stands_alone_and_escapes(comparison, tmp_path):
     assert "Where there was none" in page
     assert GLOSSARY["contiguity"] in page
     assert GLOSSARY["plausible"] not in page  # no such column without reference data
+    assert "<dt>seconds to fit (less is better)</dt><dd>time to build and fit" in page  # a column of the summary only
+    assert "within 2% of it (0.1 s for times)" in page
     assert "ours" in comparison._repr_html_()
 
 

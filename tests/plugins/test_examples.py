@@ -146,6 +146,7 @@ def test_sktime_forecast(tmp_path):
     then = [float(value) for value in re.search(r"forecast then: \[(.*)\]", said)[1].split(", ")]
     assert max(then) <= 300
     assert "the parameters of the forecaster stay" in said
+    assert not re.search(r"\d\.\d{3}", said)  # whole numbers in sentences
     assert (tmp_path / "sktime_forecast.png").exists()
 
 

@@ -260,6 +260,15 @@ class TestWhatIsWanted:
             explainer.explain(FH, (None, 440))
 
 
+    def test_sums_of_money_have_no_power_of_ten(self):
+        forecaster, plan = linear()
+        dear = CounterfactualForecastExplainer(forecaster, random_state=0).explain(
+            range(1, 7), (None, 1234567), of="sum", X=1e5 * plan, max_rows=100
+        )
+        assert "at most 1234567. Now: 6300000." in str(dear)
+        assert "e+0" not in str(dear)
+
+
 class TestWhatMayChange:
     def test_steps_by_their_times_and_by_their_positions(self):
         forecaster, plan = linear("dates")
@@ -422,9 +431,12 @@ class TestHowItIsShown:
     def test_as_a_page(self, result, tmp_path):
         pytest.importorskip("matplotlib")
         page = result.report(tmp_path / "forecast.html")
+        assert "<h1>Wanted: every step of the forecast (2024-02-10 to 2024-02-15) at most 12</h1>" in page.read_text()
         assert result.sentences()[0].split("'")[1] in page.read_text()
         saved = json.loads((tmp_path / "forecast.json").read_text())
         assert Counterfactual.from_dict(saved["result"]).sentences() == result.sentences()
+        assert saved["search"]["seed"] == 0
+        assert "max_rows=300" in saved["search"]["settings"]
 
     def test_the_example_of_the_class(self):
         (example,) = doctest.DocTestFinder(recurse=False).find(CounterfactualForecastExplainer)
@@ -461,6 +473,15 @@ class TestAtTheDoor:
         forecaster = NaiveForecaster("mean", window_length=3).fit(PASSENGERS)
         with pytest.raises(InvalidInputError, match=said):
             CounterfactualForecastExplainer(forecaster).explain(FH, **{"target": (None, 400), **arguments})
+
+    @pytest.mark.parametrize("rows", [slice(0, 0), slice(41, 43)], ids=["no plan", "a plan that is too short"])
+    @pytest.mark.parametrize("name", ["regression", "ARIMA"])
+    def test_a_plan_that_does_not_reach_is_refused_with_the_remedy(self, name, rows):
+        y, X = shop()
+        forecaster = WITH_PLANS[name]().fit(y, X=X[:40], fh=FH)
+        plan = X[rows] if len(X[rows]) else None
+        with pytest.raises(InvalidInputError, match="needs X with all times of the forecast"):
+            CounterfactualForecastExplainer(forecaster).explain(FH, (None, 200), X=plan, max_rows=100)
 
     def test_several_series_are_refused(self):
         panel = pd.concat([PASSENGERS.to_frame()] * 2, keys=["a", "b"])

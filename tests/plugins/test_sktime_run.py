@@ -1,6 +1,7 @@
 """How long sktime's explainer takes, where it goes on from, which steps change, and how a result is shown."""
 
 import json
+import pickle
 import time
 from itertools import pairwise
 
@@ -290,6 +291,11 @@ class TestHowItIsShown:
             assert sentence.split(" from ")[0].split("'")[0] in text
         kept = json.loads((tmp_path / "letter.json").read_text(encoding="utf-8"))
         assert result.details[1].target in json.dumps(kept)
+        assert kept["search"]["seed"] == 0
+        assert "max_rows=400" in kept["search"]["settings"]
+        again = pickle.loads(pickle.dumps(result))  # without the user's functions, which may not be pickled
+        assert again.found_by is None
+        assert str(again) == str(result)
 
     @pytest.mark.parametrize("i", [2, -3, "first", True])
     def test_of_an_instance_that_is_not_there(self, result, i):

@@ -1,4 +1,4 @@
-"""What the rounds near the boundary, the windows and patience are worth to the search for the nearest answer.
+"""What the rounds near the boundary, the windows, the substitutes and patience are worth to the search for the nearest answer.
 
     python benchmarks/parts.py [--data DIR] [--n 5] [--seeds 0 1] [--datasets ERing ...] [--models knn ...]
 
@@ -30,9 +30,10 @@ ARMS: dict[str, SearchSettings] = {
     # Where no race is followed by a round, smooth models have none.
     "no rounds of planes": replace(NEAREST, tuning=replace(TUNING, slopes=replace(TUNING.slopes, races=10**9))),
     "no windows": replace(NEAREST, tuning=replace(TUNING, windows=replace(TUNING.windows, most=0))),
+    "no substitutes": replace(NEAREST, tuning=replace(TUNING, substitutes=replace(TUNING.substitutes, most=0))),
     "no end by patience": replace(NEAREST, patience=NEAREST.max_rows),
 }
-MODELS = ("knn", "random_forest", "lstm")
+MODELS = ("knn", "random_forest", "lstm", "rule_2")
 
 
 def costs(bench: Bench, settings: SearchSettings, seeds: list[int]) -> np.ndarray:

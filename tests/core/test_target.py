@@ -145,3 +145,8 @@ class TestLabelsOfTheWrongKind:
         with pytest.raises(InvalidInputError, match=r"Target\.label\('other'\)"):
             self.explained(labels, "other", classes=labels, output="labels")
         assert not self.calls
+
+
+def test_a_pair_with_none_is_no_interval_and_the_message_says_how_to_write_one():
+    with pytest.raises(InvalidInputError, match=r"Target\.interval\(lower, upper\)"):
+        Target.of((3.0, None))

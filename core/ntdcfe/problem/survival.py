@@ -160,7 +160,7 @@ class Survived(NamedTuple):
     def __str__(self) -> str:
         off = f"if every value is off by {100 * self.noise:g}%"
         if not self.draws:
-            told = f"Whether it holds {off} was not tried: too few rows were left."
+            told = f"Whether it holds {off} was not tried."
         elif self.share >= 0.5:
             told = f"Still holds in {100 * self.share:.0f}% of cases {off}."
         else:

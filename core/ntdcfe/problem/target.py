@@ -113,6 +113,10 @@ class Target(ABC):
         if isinstance(wanted, str):
             return Target.other() if wanted == "other" else Target.label(wanted)
         if isinstance(wanted, (list, tuple, set, frozenset, range)) or (isinstance(wanted, np.ndarray) and wanted.ndim):
+            if any(label is None for label in wanted):
+                raise InvalidInputError(
+                    f"target {wanted!r} has None among its labels; a range of values is Target.interval(lower, upper)."
+                )
             return Target.labels(wanted)
         if wanted is None:
             raise InvalidInputError("target must be a label, a collection of labels, 'other' or a Target, got None.")

@@ -97,15 +97,17 @@ def reservations(cf: Counterfactual) -> list[str]:
 
 
 def guessed_units(cf: Counterfactual) -> list[str]:
-    """Of which features nothing tells what counts as a small change, in one sentence; none if there are none."""
+    """Of which changed features nothing tells what counts as a small change: one sentence, or none."""
     guessed = hardly_vary(cf.features.encode(np.atleast_2d(cf.original)), cf.features)
-    names = [f"{cf.features.names[i]!r}" for i in np.flatnonzero(guessed) if cf.features[i].role == "actionable"]
+    changed = {change.feature for change in cf.changes}
+    named = zip(cf.features.names, guessed, strict=True)
+    names = [f"{name!r}" for name, is_guess in named if is_guess and name in changed]
     if not names:
         return []
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return [
         f"what counts as a small change of {', '.join(names[:MOST_NAMED])}{more} is a guess, since this series hardly "
-        "varies there: Continuous(scale=...) or bounds say it"
+        "varies there: a scale or bounds of the feature would say it"
     ]
 
 
@@ -146,7 +148,7 @@ def _further(cf: Counterfactual) -> str:
 
 def outcome_in_words(outcome: Any) -> str:
     """A label, or a value with as many digits as a person reads."""
-    return f"{outcome:.4g}" if isinstance(outcome, float) else str(outcome)
+    return _was(outcome) if isinstance(outcome, float) else str(outcome)
 
 
 def number_in_words(value: float) -> str:

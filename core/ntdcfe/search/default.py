@@ -15,7 +15,7 @@ from ntdcfe.problem.transition import hold_to_end
 from ntdcfe.search.base import Asks, Found, Search
 from ntdcfe.search.edits.walk import Walk
 from ntdcfe.search.episodes import Episodes
-from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small
+from ntdcfe.search.exhaustive import exact_answers, exhaustive, is_small, tested_exact
 from ntdcfe.search.into_distribution import into_distribution
 from ntdcfe.search.nearer_inside import nearer_inside
 from ntdcfe.search.options import first_holds, retested
@@ -56,6 +56,7 @@ def default(search: Search) -> Asks:
         agreed = yield from exhaustive(search)
         search.found = exact_answers(search, agreed)
         search.converged = True
+        yield from tested_exact(search)
         return
     from ntdcfe.search.agent import Agent  # torch is loaded when a policy is built
 

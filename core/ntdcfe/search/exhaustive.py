@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.edits import Editor
 from ntdcfe.problem.space import Space
-from ntdcfe.search.base import Answer, Found, Search
-from ntdcfe.search.options import agreed_first
+from ntdcfe.search.base import Answer, Asks, Found, Search
+from ntdcfe.search.options import agreed_first, retested
 
 # Every state is asked about where there are no more than this (rule of thumb: as many as the default budget has rows).
 MOST_STATES = 10_000
+# Answers of a kind that are tried under noise (rule of thumb).
+MOST_TESTED = 8
 # States that the second model agrees with, of which the simplest answer is chosen (rule of thumb).
 MOST_AGREED = 32
 
@@ -87,6 +89,19 @@ def exact_answers(search: Search, agreed: list[NDArray[Any]]) -> dict[str, list[
         found["nearest"] = [Found(state) for state in nearest]
         agreed_first(search, found["nearest"][:1])  # the nearest is the nearest, whatever the second model says of it
     return found
+
+
+def tested_exact(search: Search) -> Asks:
+    """Try the first answers of each kind under noise, which moves whole numbers, too: of the simplest, until one holds.
+
+    The nearest stays the nearest, whether it holds or not.
+    """
+    wanted, rng = search.settings.n_counterfactuals, np.random.default_rng([search.seed, 2])
+    if not (search.space.movable & ~search.space.discrete).any():  # there is nothing that noise would change
+        return
+    for kind, answers in search.found.items():
+        most = 1 if kind == "nearest" else MOST_TESTED
+        search.found[kind] = (yield from retested(search, answers[:most], wanted, rng)) + answers[most:]
 
 
 def _new(states: NDArray[Any], asked: NDArray[Any], space: Space) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from ntdcfe.search.refine.moves.exchange import ExchangeTuning
 from ntdcfe.search.refine.moves.rebuild import RebuildTuning
 from ntdcfe.search.refine.moves.shrink import ShrinkTuning
 from ntdcfe.search.refine.race import RefineTuning
+from ntdcfe.search.refine.substitutes import SubstituteTuning
 from ntdcfe.search.refine.surrogate import SurrogateTuning
 from ntdcfe.search.refine.windows import WindowTuning
 from ntdcfe.search.screening import ScreeningTuning
@@ -49,6 +50,7 @@ class SearchTuning:
     additive: AdditiveTuning = field(default_factory=AdditiveTuning)
     slopes: SlopeTuning = field(default_factory=SlopeTuning)
     plane: PlaneTuning = field(default_factory=PlaneTuning)
+    substitutes: SubstituteTuning = field(default_factory=SubstituteTuning)
     windows: WindowTuning = field(default_factory=WindowTuning)
     surrogate: SurrogateTuning = field(default_factory=SurrogateTuning)
 

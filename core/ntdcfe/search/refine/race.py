@@ -19,6 +19,7 @@ from ntdcfe.search.refine.additive.rounds import has_room, is_slow, rounds
 from ntdcfe.search.refine.descent import Descent
 from ntdcfe.search.refine.moves import Memory, Rebuild
 from ntdcfe.search.refine.scaling import scaled
+from ntdcfe.search.refine.substitutes import substituted
 from ntdcfe.search.refine.surrogate import Surrogate
 from ntdcfe.search.refine.windows import windows
 
@@ -89,8 +90,10 @@ def _races(search: Search) -> Asks:
     # Where several are wanted, each gets its race.
     while search.left() and (without_gain < tuning.races_without_gain or races < search.settings.n_counterfactuals):
         best = pool.best_cost
+        # Once rounds were tried: where they put no cells together, another feature may be nearer.
+        elsewhere = races == 1 and measured.few is not None and not (measured.few and measured.rounds)
         if search.settings.patience is None:  # what the user says counts from the first answer on
-            search.wait(not measured.tried and has_room(search, measured))
+            search.wait(elsewhere or (not measured.tried and has_room(search, measured)))
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
             descents = yield from _to_the_boundary(search, np.array(head), memory)
@@ -99,8 +102,9 @@ def _races(search: Search) -> Asks:
             starts = [descent.base for descent in [*descents[tuning.racers :], *beaten]] + starts
         else:
             descents = []
-            if races == 1 and measured.few is False:
-                descents = yield from _windows(search, memory)
+            if elsewhere:
+                descents = yield from (_substitutes if measured.few else _windows)(search, memory)
+                search.wait(False)
             if not descents:
                 descents = yield from (_swaps if races % 4 == 1 else _mixtures)(search, memory)
             yield from _race(search, descents[: tuning.racers], memory, measured, races)
@@ -166,6 +170,13 @@ def _windows(search: Search, memory: Memory) -> Descents:
     outcome = yield from search.ask(windows(search))
     memory.surrogate.add(outcome.states, outcome.valid, outcome.score)
     return _descents(search, memory, outcome, np.flatnonzero(outcome.valid))
+
+
+def _substitutes(search: Search, memory: Memory) -> Descents:
+    """Another feature may do what one of the present ones does, for less."""
+    bases = yield from substituted(search)
+    shape = search.space.original.shape
+    return [Descent(search, base.flat.reshape(shape), base.cost, memory) for base in bases]
 
 
 def _swaps(search: Search, memory: Memory) -> Descents:

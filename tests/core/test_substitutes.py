@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ntdcfe import NTDCFE, Continuous, Discrete, Features, SearchSettings
+from ntdcfe.search.refine.additive.base import Base
+from ntdcfe.search.refine.additive.tighten import tightened
 from ntdcfe.search.refine.substitutes import substituted
 from ntdcfe.testing import drive, search_of
 
@@ -64,3 +66,21 @@ def test_the_nearest_answer_changes_the_nearer_of_two_features(seed):
     cf = NTDCFE(lambda Z: one_ends_high(Z).astype(int), settings=NEAREST, seed=seed).explain(X, target=1)
     assert {change.feature for change in cf.changes} == {"feature 2"}
     assert cf.proximity < 1.02 * -X[:, 2].sum()
+
+
+def test_many_small_savings_are_made_together_in_a_fine_look():
+    needed = np.linspace(0.3, 0.9, 40)
+    search = search_of(np.zeros((40, 2)), settings=NEAREST)
+    state = np.zeros((40, 2))
+    state[:, 0] = needed + 0.09  # less than 0.3% of the whole at each step
+    least = state.copy()
+    least[:, 0] = needed
+    start, optimum = search.objective.cost(np.array([state, least]))
+    returned = []
+
+    def noting():
+        returned.append((yield from tightened(search, Base.of(search, state, float(start)), finely=True)))
+
+    drive(noting(), lambda states: (states[:, :, 0] >= needed).all(1))
+    assert start > 1.1 * optimum
+    assert returned[0].cost < 1.01 * optimum

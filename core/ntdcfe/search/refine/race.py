@@ -112,7 +112,7 @@ def _races(search: Search) -> Asks:
             left = [*left, min(descents[: tuning.racers], key=lambda descent: descent.cost)]
             winner = min(left, key=lambda descent: descent.cost)
             yield from rounds(search, measured, winner.base, winner.cost, races)
-            if not measured.worthwhile:  # the races that were left for it go on
+            if not measured.worthwhile and not measured.few:  # the races that were left for it go on
                 yield from _race(search, left, memory, measured, races)
             if measured.rounds:
                 left = []
@@ -173,10 +173,12 @@ def _windows(search: Search, memory: Memory) -> Descents:
 
 
 def _substitutes(search: Search, memory: Memory) -> Descents:
-    """Another feature may do what one of the present ones does, for less."""
+    """The best answer, and others where another feature does what one of its features does, maybe for less."""
+    best = [Descent(search, search.pool.states[0], search.pool.best_cost, memory)]
     bases = yield from substituted(search)
     shape = search.space.original.shape
-    return [Descent(search, base.flat.reshape(shape), base.cost, memory) for base in bases]
+    others = [Descent(search, base.flat.reshape(shape), base.cost, memory) for base in bases]
+    return sorted(best + others, key=lambda descent: descent.cost)
 
 
 def _swaps(search: Search, memory: Memory) -> Descents:

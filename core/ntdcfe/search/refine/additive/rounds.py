@@ -98,8 +98,7 @@ def _of_thresholds(search: Search, measured: Measured, base: Base) -> Rounds:
             failed += 1 if paid or measured.rounds else tuning.most_failed
         else:
             paid += 1
-    if paid:
-        yield from tightened(search, base, finely=True)
+    yield from tightened(search, base, finely=True)
     return paid
 
 

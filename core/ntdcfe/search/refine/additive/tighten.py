@@ -19,7 +19,8 @@ def tightened(search: Search, base: Base, finely: bool = False) -> Based:
     """The state with less of its changes, first in coarse steps, and finely if that is asked for."""
     tuning = search.settings.tuning.additive
     even = np.arange(tuning.levels) / tuning.levels
-    grids = [even, 1 - even[:0:-1] / tuning.levels] if finely else [even]
+    steps = tuning.levels ** np.arange(tuning.finest if finely else 1)
+    grids = [even, *(1 - even[:0:-1] / step for step in steps[1:])]
     for kept in grids:
         while search.left():
             before = base.cost
@@ -42,8 +43,8 @@ def _once(search: Search, base: Base, kept: NDArray[np.float64]) -> Asks:
     least = np.where(valid.any(1), values[np.arange(len(cells)), valid.argmax(1)], base.flat[cells])
     gain = price - base.price(least, cells)
     order = np.argsort(-gain, kind="stable")
-    order = order[gain[order] > tuning.least_gain * base.cost]
-    if len(order) < 2:
+    order = order[gain[order] > 0]
+    if len(order) < 2 or gain.sum() < tuning.least_gain * base.cost:
         return
     sizes = np.unique(np.geomspace(2, len(order), 2 * tuning.together).astype(int))
     some = np.arange(len(order)) < sizes[:, None]  # those with most to give, together

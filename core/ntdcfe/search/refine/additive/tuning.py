@@ -25,6 +25,8 @@ class AdditiveTuning:
         Rows that one question of a round has at most.
     levels : int
         Into how many parts the change of a cell is divided to find how much of it is needed.
+    finest : int
+        How often such parts are divided again in a fine look.
     least_gain : float
         What is gained by tightening has to be that share of the cost to be tried together, and to go on.
     together : int
@@ -68,6 +70,7 @@ class AdditiveTuning:
     most_cells: int = 32
     most_rows: int = 640
     levels: int = 4
+    finest: int = 4
     least_gain: float = 0.003
     together: int = 24
     tries: int = 60

@@ -298,6 +298,9 @@ def listing() -> list[str]:
         for file in evidence.files:
             if file.endswith(".png"):  # made with the Markdown file of its name
                 continue
+            if not (report.RESULTS / file).exists():
+                rows.append([name, file, "not made yet", "", "", "", "", f"{evidence.minutes:g}"])
+                continue
             header = report.read_header(report.RESULTS / file)
             counts = ["unknown" if (n := since(file, engine)) is None else n for engine in (True, False)]
             rows.append([name, file, header.commit, header.date, *counts, recorded(file), f"{evidence.minutes:g}"])

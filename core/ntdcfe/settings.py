@@ -80,8 +80,9 @@ class SearchSettings:
         Most rows sent to the model for one instance; None for no limit. Calls follow: the rows are spread over 80
         of them, or more where a batch would have more than 160 rows.
     patience : int or None
-        A search ends where so many rows made its answer less than 1% cheaper. None for 1,000 where the nearest answer
-        alone is wanted (``RefineTuning.enough_rows``), and for never where edits are: more rows test them, too.
+        A search ends where so many rows made its answer less than 1% cheaper. None: where the nearest answer
+        alone is wanted, 2,000, or 1,000 where few moves decide (``RefineTuning``); where edits are, it does not end so,
+        since more rows test them, too.
     max_seconds : float or None
         Most seconds spent on one call of explain or explain_batch; None for no limit.
     batch_rows : int or None

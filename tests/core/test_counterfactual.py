@@ -122,6 +122,13 @@ def test_whole_numbers_in_a_small_table_are_tried_under_noise():
     assert NTDCFE(lambda X: X.sum(1) >= 2, few).explain(np.zeros(2), True).survival.draws == 0
 
 
+@pytest.mark.parametrize("max_rows", range(80, 150, 10))
+def test_draws_that_the_budget_cut_off_count_neither_for_an_answer_nor_against_it(max_rows):
+    features = Features([Continuous(bounds=(0, 7), precision=0), Continuous(bounds=(0, 7), precision=0)])
+    cf = NTDCFE(lambda X: (X.sum(1) >= 7).astype(int), features).explain(np.array([1, 1]), 1, max_rows=max_rows)
+    assert cf.survival.draws == 0 or cf.survival.share == 1.0
+
+
 def test_a_search_that_the_time_ended_says_so():
     done = explained()
     assert done.complete

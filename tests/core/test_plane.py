@@ -129,6 +129,34 @@ def test_windows_are_short_changes_of_one_feature_for_less_than_the_best_answer_
     assert len(np.unique(states, axis=0)) == len(states) > 30
 
 
+def test_an_answer_that_costs_nothing_ends_the_rounds_and_not_the_search():
+    settings = SearchSettings(options=["nearest"], survival=None, sparsity_weight=0.0)
+
+    def whole_numbers(original, X, weights, discrete):
+        return np.floor(np.abs(X - original).max((1, 2)))
+
+    x, weights = np.random.default_rng(0).normal(size=(24, 3)), np.random.default_rng(1).normal(size=(24, 3))
+
+    def summed(states):
+        return (((states - x) * weights).sum((1, 2)) > 5).astype(int)
+
+    cf = NTDCFE(summed, settings=settings, proximity=whole_numbers, seed=0).explain(x, target=1)
+    assert cf.found
+    assert cf.proximity == 0
+
+
+def test_wide_questions_keep_to_the_rows_of_a_batch():
+    widest = []
+
+    def counted(states):
+        widest.append(len(states))
+        return linear(states).astype(int)
+
+    settings = SearchSettings(options=["nearest"], survival=None, batch_rows=30)
+    assert NTDCFE(counted, settings=settings, seed=0).explain(X, target=1).found
+    assert max(widest) <= 31
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("direction", [None, "rise"])
 def test_the_nearest_answer_of_a_linear_model_is_all_but_the_cheapest_and_obeys_every_rule(direction):

@@ -233,6 +233,11 @@ class Search:
         if self.patience is not None:
             self.patience.waiting = waiting
 
+    def wait_at_most(self, rows: int) -> None:
+        """From now on the present phase ends after so many rows without a gain, if it ends for want of gains."""
+        if self.patience is not None:
+            self.patience.rows = rows
+
     @contextmanager
     def until_converged(self, rows: int | None) -> Iterator[None]:
         """A phase that is over when so many rows gained little, too; notes whether it had its budget left then."""

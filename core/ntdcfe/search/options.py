@@ -38,8 +38,12 @@ def retested(
         states = noise.added(np.repeat(np.array([answer.state for answer in group]), draws, axis=0))
         search.budget.proposed += len(states)
         said = yield states
-        for answer, held in zip(group, said.reached.reshape(len(group), draws).sum(1), strict=True):
-            answer.draws += draws
+        asked = len(states) if said.asked is None else said.asked  # the budget may end in between
+        if not asked:
+            break
+        counted = np.clip(asked - draws * np.arange(len(group)), 0, draws)
+        for answer, n, held in zip(group, counted, said.reached.reshape(len(group), draws).sum(1), strict=True):
+            answer.draws += int(n)
             answer.held += int(held)
         pending = [a for a in group if a.draws < MOST_DRAWS and not _decided(a, survival)] + pending[size:]
     # Stable: the cheaper one first among those that hold, then the surer one first, the second model's before others.

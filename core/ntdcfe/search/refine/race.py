@@ -34,9 +34,9 @@ class RefineTuning:
     ----------
     racers, lap : int
         Descents that race, and the calls after which the slower half of them goes.
-    enough_rows : int
-        `SearchSettings.patience` where it is not said and only the nearest answer is wanted (measured:
-        benchmarks/results/limits.md).
+    enough_rows, enough_of_thresholds : int
+        `SearchSettings.patience` where it is not said and only the nearest answer is wanted, and where few moves
+        decide, as in rules and forests: there gains come early (measured: benchmarks/results/parts.md).
     patience : int
         A descent ends after so many calls without a gain.
     races_without_gain : int
@@ -52,7 +52,8 @@ class RefineTuning:
 
     racers: int = 4
     lap: int = 4
-    enough_rows: int = 1_000
+    enough_rows: int = 2_000
+    enough_of_thresholds: int = 1_000
     patience: int = 8
     races_without_gain: int = 5
     swap_strength: float = 3.0
@@ -94,6 +95,8 @@ def _races(search: Search) -> Asks:
         elsewhere = races == 1 and measured.few is not None and not (measured.few and measured.rounds)
         if search.settings.patience is None:  # what the user says counts from the first answer on
             search.wait(elsewhere or (not measured.tried and has_room(search, measured)))
+            if measured.few:
+                search.wait_at_most(tuning.enough_of_thresholds)
         if starts and (races % 2 == 0 or races < search.settings.n_counterfactuals):
             head, starts = starts[: 3 * tuning.racers], starts[3 * tuning.racers :]
             descents = yield from _to_the_boundary(search, np.array(head), memory)

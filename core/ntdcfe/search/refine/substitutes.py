@@ -76,7 +76,7 @@ def _states(search: Search) -> tuple[NDArray[Any], NDArray[np.int64]]:
     grids = np.meshgrid(dearest[prices[dearest] > 0], continuous, [-1.0, 1.0], tuning.expenses, np.arange(len(spans)))
     given_up, taken, sign, share, span = (grid.ravel() for grid in grids)
     some = np.flatnonzero(given_up != taken)
-    some = search.rng.permutation(some)[: tuning.most]
+    some = search.rng.permutation(some)[: min(tuning.most, search.budget.widest)]
     given_up, taken, sign, share, span = (values[some] for values in (given_up, taken, sign, share, span))
     inside = spans[span, given_up]  # (n, K)
     expense = share * prices[given_up] / inside.sum(1)

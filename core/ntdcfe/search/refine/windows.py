@@ -39,7 +39,7 @@ def windows(search: Search) -> NDArray[Any]:
     first, last = np.array([(k, k + width) for width in widths or [n_steps] for k in range(0, n_steps, width)]).T
     features = np.flatnonzero((space.movable & ~space.discrete).any(0))
     place, feature, sign = (grid.ravel() for grid in np.meshgrid(np.arange(len(first)), features, [-1.0, 1.0]))
-    some = search.rng.permutation(len(place))[: tuning.most]
+    some = search.rng.permutation(len(place))[: min(tuning.most, search.budget.widest)]
     place, feature, sign = place[some], feature[some], sign[some]
     expense = tuning.cheaper * search.pool.best_cost / (last - first)[place] - search.objective.price_of_cell
     change = sign * search.objective.change_for(np.maximum(expense, 0.0), feature)

@@ -39,7 +39,7 @@ def _room(search: Search, measured: Measured) -> float:
     """Rows that the next round takes."""
     additive, slopes = search.settings.tuning.additive, search.settings.tuning.slopes
     if measured.few is False:
-        return slopes.room + slopes.room_a_move * min(measured.n_moves, 2 * slopes.most_alone)
+        return slopes.room + slopes.room_a_move * min(measured.n_moves, slopes.most_measured)
     return additive.room_for_next if measured.rounds else additive.room
 
 
@@ -71,7 +71,7 @@ def _of_planes(search: Search, measured: Measured, base: Base) -> Rounds:
     while gain > tuning.slopes.least_to_go_on and has_room(search, measured) and search.left():
         yield from plane_round(measured, base)
         before, base = base.cost, base.moved_on()
-        gain = 1 - base.cost / before
+        gain = 1 - base.cost / before if before else 0.0
         if gain < tuning.additive.least_of_round:
             break
         paid += 1

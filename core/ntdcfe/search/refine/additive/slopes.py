@@ -47,6 +47,8 @@ class SlopeTuning:
     most_alone, part : int, float
         More moves than that are first tried together with their neighbours in time; each group goes that
         part of its ways in sum.
+    most_measured : int
+        At most so many moves are measured, some of those that are left: rows and memory go with them.
     """
 
     races: int = 1
@@ -64,6 +66,7 @@ class SlopeTuning:
     questions: int = 2
     most_alone: int = 640
     part: float = 3.0
+    most_measured: int = 1_280
 
     __repr__ = typed_back
 
@@ -97,6 +100,9 @@ def slopes_of(measured: Measured, base: Base) -> Generator[NDArray[Any], Answer,
     missing = measured.with_share(base, np.array([share * (1 - depth)]))[0]
     beyond = measured.with_share(base, np.array([share * (1 + depth)]))[0]
     moves = yield from _promising(measured, base, missing, moves)
+    if len(moves.cell) > tuning.most_measured:
+        some = measured.search.rng.permutation(len(moves.cell))[: tuning.most_measured]
+        moves = moves.take(np.sort(some))
     ends = measured.ends(moves)
     mends = yield from base.ask(_with(missing, moves.cell, ends))
     moves, ends = moves.take(mends), ends[mends]

@@ -35,7 +35,7 @@ def served(tmp_path_factory):
 def ask(served, path, method="GET", body=None, **headers):
     """Status, headers and text of a request; a header may be left out by None."""
     address = urlsplit(served.url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     sent = {"Host": address.netloc, **{name.replace("_", "-"): value for name, value in headers.items()}}
     if body is not None:
@@ -102,7 +102,7 @@ def websocket(served, path, **headers):
         "Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "bokeh, x", **headers,
     }  # fmt: skip
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
         connection.sendall("\r\n".join(lines).encode())
         return int(connection.recv(4096).split()[1])

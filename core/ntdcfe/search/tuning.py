@@ -20,6 +20,7 @@ from ntdcfe.search.refine.moves.shrink import ShrinkTuning
 from ntdcfe.search.refine.race import RefineTuning
 from ntdcfe.search.refine.substitutes import SubstituteTuning
 from ntdcfe.search.refine.surrogate import SurrogateTuning
+from ntdcfe.search.refine.thin import ThinTuning
 from ntdcfe.search.refine.windows import WindowTuning
 from ntdcfe.search.screening import ScreeningTuning
 from ntdcfe.search.starts import StartTuning
@@ -51,6 +52,7 @@ class SearchTuning:
     slopes: SlopeTuning = field(default_factory=SlopeTuning)
     plane: PlaneTuning = field(default_factory=PlaneTuning)
     substitutes: SubstituteTuning = field(default_factory=SubstituteTuning)
+    thin: ThinTuning = field(default_factory=ThinTuning)
     windows: WindowTuning = field(default_factory=WindowTuning)
     surrogate: SurrogateTuning = field(default_factory=SurrogateTuning)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ntdcfe.problem.reprs import typed_back
 from ntdcfe.search.base import Answer, Asks, Outcome, Search
+from ntdcfe.search.refine.additive.base import Base
 from ntdcfe.search.refine.additive.measure import Measured
 from ntdcfe.search.refine.additive.rounds import has_room, is_slow, rounds
 from ntdcfe.search.refine.descent import Descent
@@ -21,6 +22,7 @@ from ntdcfe.search.refine.moves import Memory, Rebuild
 from ntdcfe.search.refine.scaling import scaled
 from ntdcfe.search.refine.substitutes import substituted
 from ntdcfe.search.refine.surrogate import Surrogate
+from ntdcfe.search.refine.thin import thinned
 from ntdcfe.search.refine.windows import windows
 
 Descents: TypeAlias = Generator[NDArray[Any], Answer, list[Descent]]
@@ -83,6 +85,8 @@ def _races(search: Search) -> Asks:
     tuning, pool = search.settings.tuning.refine, search.pool
     if search.singles is None or not search.singles.complete:  # in a row of a table they were asked already
         yield from _extremes(search)
+    if np.count_nonzero(pool.states[0] != search.space.original) > search.settings.tuning.thin.many:
+        yield from thinned(search, Base.of(search, pool.states[0], pool.best_cost))
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))
     measured = Measured(search)

@@ -85,7 +85,9 @@ def _races(search: Search) -> Asks:
     tuning, pool = search.settings.tuning.refine, search.pool
     if search.singles is None or not search.singles.complete:  # in a row of a table they were asked already
         yield from _extremes(search)
-    if np.count_nonzero(pool.states[0] != search.space.original) > search.settings.tuning.thin.many:
+    # Not where edits are wanted, too: a few broad ones say more than single cells.
+    n_changed = np.count_nonzero(pool.states[0] != search.space.original)
+    if n_changed > search.settings.tuning.thin.many and set(search.settings.options) == {"nearest"}:
         yield from thinned(search, Base.of(search, pool.states[0], pool.best_cost))
     starts = [entry.state for entry in pool.niches()]
     memory = Memory(Surrogate(search.problem, search.settings.tuning.surrogate))

@@ -21,6 +21,7 @@ from ntdcfe.search.edits.prices import Priced, Prices
 from ntdcfe.search.edits.proposals import Proposals, Proposed
 from ntdcfe.search.edits.starts import at_strengths, band_lists, bold_lists, grown, random_lists
 from ntdcfe.search.edits.tested import Tested, Tests, cheapest
+from ntdcfe.search.edits.tidy import tidied
 from ntdcfe.search.edits.tuning import MOST_VALUES
 
 
@@ -65,7 +66,7 @@ class Walk:
         if self.search.settings.n_counterfactuals > 1:
             first = cheapest(passed, len(passed), 1)
             passed = [*first, *(t for t in passed if t not in first)]
-        return [Found(t.state, t.edits) for t in (passed or rest[:3])]
+        return [tidied(self.editor, t.state, t.edits) for t in (passed or rest[:3])]
 
     def sturdiest(self) -> Generator[NDArray[Any], Answer, list[Found]]:
         """Lists that withstand much more noise, the cheapest first: those that passed, and stronger ones."""
@@ -85,7 +86,7 @@ class Walk:
             held[start : start + n] = reached.reshape(-1, tuning.sturdy_draws).sum(1)
         enough = held >= self.survival.at_least * tuning.sturdy_draws
         best = sorted(range(len(held)), key=lambda i: (not enough[i], priced.cost[i] if enough[i] else -held[i]))
-        return [Found(priced.states[i], priced.lists.take(slice(i, i + 1)).packed()) for i in best[:3]]
+        return [tidied(self.editor, priced.states[i], priced.lists.take(slice(i, i + 1)).packed()) for i in best[:3]]
 
     def _ask(self, states: NDArray[Any]) -> Generator[NDArray[Any], Answer, NDArray[np.bool_]]:
         """Which of the states ``(n, K, F)`` reach the target ``(n,)``, as they are; of none, nothing is asked."""

@@ -35,6 +35,8 @@ SPARE = 2
 SHARE_FOR_CHECK = 0.25
 # Rows that are tried around a query that already reaches the target.
 NEIGHBOURS = 500
+# Units by which a value without limits is moved there, at most.
+UNLIMITED = 10.0
 
 
 @dataclass
@@ -299,7 +301,12 @@ def _chosen(
 def _neighbours(space: Space, seed: int, n: int) -> NDArray[Any]:
     """Up to `n` states ``(m, K, F)`` with one to three features set to other values."""
     rng, original = np.random.default_rng(seed), space.original
-    limits = zip(space.choices, space.low.min(0), space.high.max(0), strict=True)
+    low, high = space.low.min(0), space.high.max(0)
+    with np.errstate(over="ignore"):
+        endless = ~np.isfinite(high - low)
+    low = np.where(endless, np.maximum(low, original.min(0) - UNLIMITED * space.units), low)
+    high = np.where(endless, np.minimum(high, original.max(0) + UNLIMITED * space.units), high)
+    limits = zip(space.choices, low, high, strict=True)
     values = np.column_stack([rng.uniform(a, b, n) if c is None else rng.choice(c, n) for c, a, b in limits])
     moved = rng.random(values.shape).argsort(1) < rng.integers(1, 4, (n, 1))
     states = space.project(np.where(moved[:, None], values[:, None], original))

@@ -1351,3 +1351,20 @@ def test_the_json_of_a_regressor_takes_any_desired_class(desired):
         query, 1, desired_class=desired, desired_range=(0.5, 1)
     )
     assert json.loads(found.to_json())
+
+
+def test_a_feature_without_limits_is_no_obstacle_where_the_query_reaches_the_target_already():
+    class Positive:
+        def predict(self, X):
+            return (X["a"].to_numpy(float) > 0).astype(int)
+
+        def predict_proba(self, X):
+            return np.eye(2)[self.predict(X)]
+
+    data = dice_ml.Data(features={"a": [-np.inf, np.inf], "b": [0.0, 1.0]}, outcome_name="ok")
+    model = dice_ml.Model(model=Positive(), backend="sklearn")
+    query = pd.DataFrame({"a": [1.0], "b": [0.5]})
+    explainer = NTDCFE(data, model, settings=SearchSettings(reach=None))
+    rows = explainer.generate_counterfactuals(query, total_CFs=4, desired_class=1).cf_examples_list[0].final_cfs_df
+    assert (rows["ok"] == 1).all()
+    assert np.isfinite(rows[["a", "b"]].to_numpy(float)).all()

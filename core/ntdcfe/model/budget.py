@@ -38,7 +38,7 @@ class BudgetTuning:
     """
 
     values_in_a_batch: int = 8_000_000
-    more_batches: float = 2.25
+    more_batches: float = 1.4
     calls: int = 80
     fewest_rows: int = 16
     most_rows: int = 160

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -101,10 +103,11 @@ def test_a_state_of_a_small_space_is_not_asked_about_twice():
 def test_seconds_are_those_of_each_instance():
     """They were those of the whole batch for everybody."""
     X = np.stack([series(20, 3, seed) for seed in range(4)])
+    began = time.perf_counter()
     cfs = NTDCFE(stumps).explain_batch(X, 1, max_rows=600)
-    alone = NTDCFE(stumps).explain(X[0], 1, max_rows=600)
-    assert all(0 < cf.seconds < 0.6 * sum(cf.seconds for cf in cfs) for cf in cfs)
-    assert cfs[0].seconds < 4 * alone.seconds
+    took = time.perf_counter() - began
+    assert all(cf.seconds > 0 for cf in cfs)
+    assert sum(cf.seconds for cf in cfs) < 2 * took  # else each had those of all four
 
 
 def test_every_row_is_counted():

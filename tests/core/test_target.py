@@ -150,3 +150,10 @@ class TestLabelsOfTheWrongKind:
 def test_a_pair_with_none_is_no_interval_and_the_message_says_how_to_write_one():
     with pytest.raises(InvalidInputError, match=r"Target\.interval\(lower, upper\)"):
         Target.of((3.0, None))
+
+
+@pytest.mark.parametrize("make", [Target.of, Target.label, lambda label: Target.probability(label, 0.5)])
+@pytest.mark.parametrize("label", [float("nan"), np.float32("nan")])
+def test_nan_is_no_label(make, label):
+    with pytest.raises(InvalidInputError, match="which no model says"):
+        make(label)

@@ -113,10 +113,6 @@ class Target(ABC):
         if isinstance(wanted, str):
             return Target.other() if wanted == "other" else Target.label(wanted)
         if isinstance(wanted, (list, tuple, set, frozenset, range)) or (isinstance(wanted, np.ndarray) and wanted.ndim):
-            if any(label is None for label in wanted):
-                raise InvalidInputError(
-                    f"target {wanted!r} has None among its labels; a range of values is Target.interval(lower, upper)."
-                )
             return Target.labels(wanted)
         if wanted is None:
             raise InvalidInputError("target must be a label, a collection of labels, 'other' or a Target, got None.")
@@ -126,6 +122,16 @@ class Target(ABC):
 def _plain(label: Any) -> Any:
     """A label as plain Python, so that np.int64(1) and 1 read the same."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def _wanted(label: Any) -> Any:
+    """A label that a model may say, as plain Python."""
+    label = _plain(label)
+    if label is None or (isinstance(label, float) and np.isnan(label)):
+        raise InvalidInputError(
+            f"target has {label!r} as a label, which no model says; a range is Target.interval(lower, upper)."
+        )
+    return label
 
 
 def _checked_probability(at_least: Any) -> None:
@@ -141,7 +147,7 @@ class _Labels(Target):
         return f"Target.label({self.wanted[0]!r})" if len(self.wanted) == 1 else f"Target.labels({list(self.wanted)!r})"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", tuple(_plain(label) for label in self.wanted))
+        object.__setattr__(self, "wanted", tuple(_wanted(label) for label in self.wanted))
         if not self.wanted:
             raise InvalidInputError("target must name at least one class, got an empty collection.")
 
@@ -196,7 +202,7 @@ class _Probability(Target):
     at_least: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label_", _plain(self.label_))
+        object.__setattr__(self, "label_", _wanted(self.label_))
         _checked_probability(self.at_least)
 
     def __repr__(self) -> str:

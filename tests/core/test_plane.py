@@ -1,5 +1,7 @@
 """Rounds of smooth models: slopes from answers of yes and no, and the least costly change across a plane."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,18 @@ def test_slopes_are_told_from_labels_as_shares_of_what_the_present_change_gains(
         large = some & (true > np.quantile(true[some], 0.5))
         assert np.corrcoef(slopes.gain[large], true[large])[0, 1] > 0.85
     assert (true[slopes.new] > 0).all(), "only moves that help are kept"
+
+
+def test_no_more_moves_are_measured_than_there_is_memory_for():
+    tuning = NEAREST.tuning
+    few = replace(NEAREST, tuning=replace(tuning, slopes=replace(tuning.slopes, most_measured=20)))
+    measured = {}
+    for settings in (NEAREST, few):
+        search = search_of(X, settings=settings)
+        state, cost = start_of(search)
+        slopes, _ = told(search, slopes_of(Measured(search), Base.of(search, state, cost)))
+        measured[settings is few] = int(slopes.new.sum())
+    assert 0 < measured[True] <= 20 < measured[False]
 
 
 def test_rounds_come_near_the_least_that_a_weighted_sum_costs():
@@ -138,10 +152,10 @@ def test_an_answer_that_costs_nothing_ends_the_rounds_and_not_the_search():
     x, weights = np.random.default_rng(0).normal(size=(24, 3)), np.random.default_rng(1).normal(size=(24, 3))
 
     def summed(states):
-        return (((states - x) * weights).sum((1, 2)) > 5).astype(int)
+        return ((states * weights).sum((1, 2)) > 5 + (x * weights).sum()).astype(int)
 
     cf = NTDCFE(summed, settings=settings, proximity=whole_numbers, seed=0).explain(x, target=1)
-    assert cf.found
+    assert (cf.status, cf.cause) == ("found", None)
     assert cf.proximity == 0
 
 
